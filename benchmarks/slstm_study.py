@@ -22,8 +22,8 @@ from tfreps.data import read_labeled
 COMMON = (
     "train-classifier --train {data}/fdu_mtl/{domain}.task.train --test "
     "{data}/fdu_mtl/{domain}.task.test --encoding {encoding} --lowercase --max-length 256 "
-    "--vectors {runs}/fdu_mtl-inputs/vectors.txt --embedding-learning-rate 3e-4 --patience 3 "
-    "--monitor val_auc --ema-momentum 0.99 --precision bfloat16 "
+    "--vectors {runs}/fdu_mtl-inputs/vectors.txt --set embedding_learning_rate=3e-4 --patience 3 "
+    "--monitor val_auc --set ema_momentum=0.99 --precision bfloat16 "
     "--run {run} --resume "
 )
 SLSTM = "--encoder slstm --units 150 "
@@ -33,16 +33,20 @@ ROWS = {
     "TextCNN": "--encoder cnn",
     "BiLSTM": "--encoder bilstm --units 150",
     "BiLSTM, 2 layers": "--encoder bilstm --units 150 --num-layers 2",
-    "Transformer, 2 layers": "--encoder transformer --hidden-dim 160 --num-heads 4 --num-layers 2",
+    "Transformer, 2 layers": (
+        "--encoder transformer --num-layers 2 --set hidden_dim=160 num_heads=4"
+    ),
     **{
-        f"S-LSTM, {steps} steps, window {window}": (f"{SLSTM}--num-steps {steps} --window {window}")
+        f"S-LSTM, {steps} steps, window {window}": (
+            f"{SLSTM}--set num_steps={steps} window={window}"
+        )
         for steps, window in OUTLINE
     },
     "S-LSTM, 5 steps, no sentence node": (
-        f"{SLSTM}--num-steps 5 --num-sentence-nodes 0 --pooling mean"
+        f"{SLSTM}--set num_steps=5 num_sentence_nodes=0 --pooling mean"
     ),
-    "S-LSTM, 5 steps, 2 sentence nodes": f"{SLSTM}--num-steps 5 --num-sentence-nodes 2",
-    "S-LSTM, 5 steps, no boundaries": f"{SLSTM}--num-steps 5 --boundary zeros",
+    "S-LSTM, 5 steps, 2 sentence nodes": f"{SLSTM}--set num_steps=5 num_sentence_nodes=2",
+    "S-LSTM, 5 steps, no boundaries": f"{SLSTM}--set num_steps=5 boundary=zeros",
 }
 BY_LENGTH = "TextCNN", "BiLSTM", "S-LSTM, 5 steps, window 1"
 LENGTHS = (0, 50, 100, 150, 257)

@@ -11,7 +11,7 @@ command again. Metrics of fdu_mtl are means over the eight domains with a test s
 trains one model on all sixteen domains. With several seeds, the table shows the mean and half the
 range over the seeds. Rows with published word vectors or a published BERT need --vectors or --bert,
 and are left out without it. Rows with their own word vectors, ELMo or BERT need the files of
-benchmarks.pretraining.
+benchmarks.pretraining; the ELMo of mr is that of fdu_mtl.
 """
 
 import pathlib
@@ -48,37 +48,37 @@ HOTEL = (
 FDU_MTL = (
     "train-classifier --train {data}/fdu_mtl/{domain}.task.train "
     "--test {data}/fdu_mtl/{domain}.task.test --encoding {encoding} --max-length 256 "
-    "--seed {seed} --run {run} --resume --patience 3 --monitor val_auc --ema-momentum 0.99 "
+    "--seed {seed} --run {run} --resume --patience 3 --monitor val_auc --set ema_momentum=0.99 "
 )
 HOTEL_BERT = (
     "train-classifier --train {data}/hotel_reviews/train_sentiment.txt "
     "--test {data}/hotel_reviews/test_sentiment.txt --format python --config bert_6x384 "
-    "--bert {inputs}/bert --learning-rate 1e-4 --bert-dropout 0.1 --patience 3 --epochs 8 "
+    "--bert {inputs}/bert --learning-rate 1e-4 --set bert_dropout=0.1 --patience 3 --epochs 8 "
     "--seed {seed} --run {run} --resume "
 )
 REVIEWS = FDU_MTL + "--lowercase "
-WHOLE = "--num-layers 6 --truncation-rate 0 "
+WHOLE = "--num-layers 6 --set truncation_rate=0 "
 BERT = (
-    "--encoder bert --bert {inputs}/bert --bert-dropout 0.1 --bert-learning-rate 2e-4 "
+    "--encoder bert --bert {inputs}/bert --set bert_dropout=0.1 --bert-learning-rate 2e-4 "
     "--dropout 0.5 --epochs 30 --schedule constant "
 )
 BERT_REVIEWS = FDU_MTL + BERT
 BERT3 = "--bert {inputs}/bert3 "
-SCRATCH = "--bert-from-scratch "
+SCRATCH = "--set bert_from_scratch=true "
 POOLED = "--pooling mean_max "
 OWN = "--vectors {inputs}/vectors.txt "
-SLOW = "--embedding-learning-rate 3e-4 "
+SLOW = "--set embedding_learning_rate=3e-4 "
 ELMO = "--train-vectors {inputs}/{domain}.train.hdf5 --test-vectors {inputs}/{domain}.test.hdf5 "
-FINE_TUNED = "--elmo {inputs}/elmo --elmo-fine-tune "
+FINE_TUNED = "--elmo {reviews}/elmo --elmo-fine-tune --epochs 5 "
 BILSTM = "--encoder bilstm --units 150 "
-SLSTM = "--encoder slstm --units 150 --num-steps 3 "
+SLSTM = "--encoder slstm --units 150 --set num_steps=3 "
 CNN = "--encoder cnn "
-WIDE_CNN = "--encoder cnn --widths 1 2 3 4 --num-filters 150 --patience 3 "
+WIDE_CNN = "--encoder cnn --set widths=1,2,3,4 num_filters=150 --patience 3 "
 LINEAR = "--linear-features "
-AVERAGED = "--bert-learning-rate 1e-4 --decay 0.93 --epochs 15 --ema-momentum 0.99 "
+AVERAGED = "--bert-learning-rate 1e-4 --set decay=0.93 --epochs 15 --set ema_momentum=0.99 "
 NGRAMS = (
-    "--ngrams 3 --linear-learning-rate 5e-3 --l2 0 --learning-rate 1e-3 "
-    "--bert-learning-rate 2e-5 --ema-momentum 0.99 --epochs 12 "
+    "--ngrams 3 --set linear_learning_rate=5e-3 l2=0 --learning-rate 1e-3 "
+    "--bert-learning-rate 2e-5 --set ema_momentum=0.99 --epochs 12 "
 )
 ATTENTION = "--pooling attention "
 GLOVE = "--vectors {vectors} "
@@ -86,9 +86,11 @@ MINILM = "--encoder bert --bert {bert} "
 TOGETHER = (
     "train-classifier --train {inputs}/all.train.tsv --test {inputs}/all.test.tsv --lowercase "
     "--max-length 256 --seed {seed} --run {run} --resume --patience 3 --monitor val_auc "
-    "--ema-momentum 0.99 "
+    "--set ema_momentum=0.99 "
 )
 ELMO_TOGETHER = "--train-vectors {inputs}/all.train.hdf5 --test-vectors {inputs}/all.test.hdf5 "
+MR_ELMO = "--train-vectors {reviews}/mr.train.hdf5 --validation-vectors {reviews}/mr.dev.hdf5 "
+MR_CNN = MR + "--tokens treebank " + CNN
 # Table: name of a row -> (command, seeds).
 TABLES = {
     "resume_ner": {
@@ -98,8 +100,8 @@ TABLES = {
         "BiLSTM": (NER + "--encoder bilstm --no-use-crf", 3),
         "BiLSTM+CRF": (NER + "--encoder bilstm", 3),
         "BiLSTM+CRF, linear features": (
-            NER + "--encoder bilstm --linear-features --min-count 2 --decay 0.93 --epochs 20 "
-            "--ema-momentum 0.99",
+            NER + "--encoder bilstm --linear-features --min-count 2 --set decay=0.93 --epochs 20 "
+            "--set ema_momentum=0.99",
             3,
         ),
         "S-LSTM": (NER + "--encoder slstm --units 300 --no-use-crf", 3),
@@ -116,8 +118,12 @@ TABLES = {
         "MiniLM+CRF": (CONLL + MINILM + "--bert-learning-rate 2e-4", 3),
     },
     "mr": {
-        "TextCNN": (MR + "--tokens treebank " + CNN, 3),
-        "TextCNN, GloVe": (MR + "--tokens treebank " + CNN + GLOVE, 3),
+        "TextCNN": (MR_CNN, 3),
+        "TextCNN, GloVe": (MR_CNN + GLOVE, 3),
+        "TextCNN, ELMo frozen": (MR_CNN + MR_ELMO + "--no-words", 3),
+        "TextCNN, ELMo fine-tuned": (MR_CNN + FINE_TUNED + "--no-words", 3),
+        "TextCNN, GloVe, ELMo frozen": (MR_CNN + GLOVE + MR_ELMO, 3),
+        "TextCNN, GloVe, ELMo fine-tuned": (MR_CNN + GLOVE + FINE_TUNED, 3),
         "TextCNN, GloVe, n-grams": (MR + "--config cnn_vectors " + GLOVE, 3),
         "MiniLM": (MR + MINILM, 3),
     },
@@ -153,9 +159,12 @@ TABLES = {
         ),
         "MiniLM": (FDU_MTL.replace("--patience 3 ", "") + MINILM, 3),
         "TextCNN, ELMo fine-tuned": (
-            REVIEWS + FINE_TUNED + "--no-words --epochs 5 " + CNN,
+            REVIEWS + FINE_TUNED + "--no-words " + CNN,
             1,
         ),
+        "TextCNN, GloVe": (REVIEWS + GLOVE + CNN, 3),
+        "TextCNN, GloVe, ELMo frozen": (REVIEWS + GLOVE + ELMO + CNN, 3),
+        "TextCNN, GloVe, ELMo fine-tuned": (REVIEWS + GLOVE + FINE_TUNED + CNN, 1),
     },
     "fdu_mtl_together": {
         "TextCNN": (TOGETHER + CNN, 3),
@@ -174,6 +183,11 @@ TABLES = {
             TOGETHER + OWN + FINE_TUNED + "--epochs 3 " + CNN + LINEAR,
             1,
         ),
+        "S-LSTM, attention, GloVe, linear features": (
+            TOGETHER + GLOVE + SLSTM + ATTENTION + LINEAR,
+            1,
+        ),
+        "MiniLM": (TOGETHER.replace("--patience 3 ", "").replace("--lowercase ", "") + MINILM, 1),
     },
     "hotel_reviews": {
         "TextCNN": (HOTEL + "--encoder cnn", 3),
@@ -187,7 +201,7 @@ TABLES = {
         ),
         "+ pre-training": (HOTEL_BERT + WHOLE + "--pooling first", 1),
         "+ pooling: mean and max": (HOTEL_BERT + WHOLE, 1),
-        "+ 3 blocks of 6": (HOTEL_BERT + "--truncation-rate 0", 1),
+        "+ 3 blocks of 6": (HOTEL_BERT + "--set truncation_rate=0", 1),
         "+ cut texts: the recipe of aespresso": (HOTEL_BERT, 3),
         "BERT of 3 blocks, n-grams": (HOTEL_BERT + BERT3 + NGRAMS, 3),
         "the same, longer texts, none held out": (
@@ -195,7 +209,7 @@ TABLES = {
             1,
         ),
         "first 3 blocks of 6, n-grams with dropout, longer texts": (
-            HOTEL_BERT + NGRAMS + "--max-length 500 --linear-dropout 0.8",
+            HOTEL_BERT + NGRAMS + "--max-length 500 --set linear_dropout=0.8",
             3,
         ),
     },
@@ -277,6 +291,7 @@ def train(options, name, command, seed, **more):
     run = run_folder(options.runs, options.table, name)
     inputs = pathlib.Path(options.runs, f"{options.table.removesuffix('_together')}-inputs")
     more |= {name: getattr(options, name) for name in PUBLISHED}
+    more["reviews"] = pathlib.Path(options.runs, "fdu_mtl-inputs")
     words = command.format(data=options.data, run=run, inputs=inputs, seed=seed, **more).split()
     part = next(iter(COLUMNS[options.table].values()))[0]
     return train_once(run, words, last=part)

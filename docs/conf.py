@@ -59,7 +59,7 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_copy_source = False
-html_sidebars = {"index": [], "install": [], "limits": []}
+html_sidebars = {"index": [], "install": [], "limits": [], "cite": []}
 html_theme_options = {
     "logo": {"text": "tfreps"},
     "external_links": [{"name": "Repository", "url": repository}],

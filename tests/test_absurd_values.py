@@ -3,7 +3,7 @@
 import pytest
 
 from tfreps._src.cli import commands as command
-from tfreps._src.cli.options import as_flag
+from tfreps._src.cli.options import as_typed
 
 LONG = "x" * 5000
 NUMBERS = ["", LONG, "-1", "0", "nan", "inf", "-inf", "1e400", "9" * 400, "9" * 5000, "1.5", "٣x"]
@@ -41,10 +41,11 @@ LEAST = {
 
 
 def options_of(name):
-    """Returns the options of a program that take a value, by flag."""
+    """Returns the options of a program that take a value, by flag or `--set KEY`."""
     module = command.import_command(command.COMMANDS[name.split()[0]][0])
     program = module.COMMANDS[name.split()[1]] if name.startswith("plot ") else module.COMMAND
-    return {as_flag(n): o for n, o in program.options.items() if o.kind is not bool}
+    table = program.options
+    return {as_typed(n, table): o for n, o in table.items() if o.kind is not bool}
 
 
 def test_every_program_is_there():
@@ -88,7 +89,7 @@ def test_numbers_and_words(name, every, refused):
         for value in values[number % every :: every]:
             if f"{name} {flag}" == "demo-tags --output" and value:
                 continue  # the program reads no file that could be absent
-            error = refused(name, f"{flag}={value}")
+            error = refused(name, *f"{flag}={value}".split(" ", maxsplit=flag.count(" ")))
             if value == "":
                 assert flag in error, (flag, error)
             is_fine = value in ("-1", "0", "1.5") and is_number

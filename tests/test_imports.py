@@ -9,7 +9,8 @@ import pytest
 from tests.conftest import CHECKOUT
 
 # Maps each package of tfreps/_src to the other packages that its files may import, at the top of a
-# file or inside a function. Subfolders belong to their package. `backend` is a single file.
+# file or inside a function. Subfolders belong to their package. `addresses` and `backend` are
+# single files.
 MAY_IMPORT = {
     "files": set(),
     "text": {"files"},
@@ -33,9 +34,20 @@ MAY_IMPORT = {
     "export": {"files", "inference", "layers", "models", "runs", "text"},
     "server": {"files"},
     "cli": {
-        *("callbacks", "data", "distribute", "files", "fitting", "inference", "layers", "models"),
+        *(
+            "addresses",
+            "callbacks",
+            "data",
+            "distribute",
+            "files",
+            "fitting",
+            "inference",
+            "layers",
+            "models",
+        ),
         *("optimizers", "plots", "presets", "reports", "runs", "text"),
     },
+    "addresses": set(),
     "backend": set(),
     "__init__": set(),
 }

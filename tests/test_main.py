@@ -1,6 +1,7 @@
 """The `tfreps` command finds commands and reports user errors in one line."""
 
 import os
+import re
 import subprocess
 import sys
 import types
@@ -8,6 +9,7 @@ import types
 import pytest
 
 from tests.conftest import CHECKOUT
+from tfreps._src.addresses import DOCUMENTATION
 from tfreps._src.cli import command as command_module
 from tfreps._src.cli import commands as command
 
@@ -35,6 +37,30 @@ def test_help_lists_every_command(capsys):
     text = capsys.readouterr().out
     for name, (_, about) in command.COMMANDS.items():
         assert name in text and about in text
+
+
+def test_help_groups_commands_by_task_and_names_the_documentation(capsys):
+    """The tasks and their commands are those of README.md, in any order."""
+    assert command.main(["help"]) == 0
+    text = capsys.readouterr().out
+    readme = (CHECKOUT / "README.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| ([a-z ]+) \| (`.*?) \|$", readme, re.M))
+    for task, commands in command.TASKS.items():
+        assert f"\n\n{task}:\n  {next(iter(commands))} " in text
+        if task in rows:
+            assert set(commands) == set(re.findall("`([a-z-]+)`", rows[task]))
+    assert f"\nDocumentation: {DOCUMENTATION}\n" in text
+
+
+@pytest.mark.parametrize("words", ["help tag", "help plot curves", "help serve"])
+def test_help_of_a_command(words, capsys):
+    shown = []
+    for line in (words.split(), [*words.split()[1:], "--help"]):
+        with pytest.raises(SystemExit) as stopped:
+            command.main(line)
+        assert stopped.value.code == 0
+        shown.append(capsys.readouterr().out)
+    assert shown[0] == shown[1] and shown[0].startswith("usage: tfreps")
 
 
 def test_version(capsys):
@@ -120,6 +146,8 @@ def test_errors_of_ours_keep_their_traceback(program):
         ("query ner --statsu", "--statsu; did you mean --status?"),
         ("predict exports --signture default", "--signture; did you mean --signature?"),
         ("tag runs/ner --zzzzzz", "--zzzzzz."),
+        ("train-tagger --run r --decay 0.9", "--decay; did you mean --set decay=X?"),
+        ("train-classifier --run r --leanring-rate 1", "--leanring-rate; did you mean --learning-"),
     ],
 )
 def test_misspelled_flags_are_reported_before_tensorflow_is_imported(
@@ -131,7 +159,11 @@ def test_misspelled_flags_are_reported_before_tensorflow_is_imported(
         command.main(words)
     line = capsys.readouterr().err
     assert stopped.value.code == 2 and line.count("\n") == 1
-    assert f"tfreps {words[0]}" in line and f"error: there is no option {flag} See tfreps" in line
+    assert (
+        f"tfreps {words[0]}" in line
+        and f"error: there is no option {flag}" in line
+        and " See tfreps" in line
+    )
 
 
 def test_interrupt(program, capsys):

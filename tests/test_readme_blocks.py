@@ -42,6 +42,7 @@ def readme_sections(text):
 
 
 TEXT = (CHECKOUT / "README.md").read_text(encoding="utf-8")
+CHINESE = (CHECKOUT / "README.zh-CN.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.slow  # they train
@@ -55,7 +56,7 @@ def test_readme_blocks(commands, blocks, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("KERAS_HOME", str(tmp_path / "keras"))
     keras.utils.set_random_seed(1)
     if any("elmo_original" in code for _, code, _ in blocks):  # a small model, not the download
-        BiLM(filters=[[1, 32], [2, 96]], units=256, projection_dim=128).save_pretrained(
+        BiLM(filters=[[1, 32], [2, 96]], units=512, projection_dim=512).save_pretrained(
             tmp_path / "keras/tfreps/presets/elmo_original"
         )
     for command in commands:
@@ -71,13 +72,20 @@ def test_readme_blocks(commands, blocks, tmp_path, monkeypatch, capsys):
 
 def test_no_command_waits_for_the_end_of_a_server():
     """A block that is pasted into a terminal runs to its end: only `--try` ends the server."""
-    pages = [CHECKOUT / "README.md", CHECKOUT / "serving/README.md"]
+    pages = [CHECKOUT / name for name in ("README.md", "README.zh-CN.md", "serving/README.md")]
     pages += (CHECKOUT / "docs").rglob("*.md")
     blocks = [
         b for p in pages for b in re.findall(r"```bash\n(.*?)```", p.read_text("utf-8"), re.S)
     ]
     waits = re.compile(r"^(?!.*--try)tfreps serve .*\n(?=.)", re.M)
     assert len(blocks) > 20 and [block for block in blocks if waits.search(block)] == []
+
+
+def test_the_chinese_readme_has_the_same_code_and_figures():
+    """Its blocks are run as those of README.md, so it has no others."""
+    code, figures = r"^(?:<!-- .* -->\n)?```.*?^```$", r"\d+\.\d+(?:e-\d+)?"
+    assert set(re.findall(code, CHINESE, re.M | re.S)) <= set(re.findall(code, TEXT, re.M | re.S))
+    assert set(re.findall(figures, CHINESE)) <= set(re.findall(figures, TEXT))
 
 
 def test_no_relative_links():

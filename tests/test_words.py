@@ -1,7 +1,6 @@
 """Docstrings and pages are free of tell-tale words, and the library never mentions flags.
 
-The words reveal a literal translation; "Writing style" of CONTRIBUTING.md lists them. Code in
-Markdown and ~~struck out~~ text is skipped.
+The words reveal a literal translation. Code in Markdown is skipped.
 """
 
 import ast
@@ -60,9 +59,9 @@ def strings(source):
 
 
 def prose(text):
-    """Returns the text of a Markdown page with its code and struck out text removed."""
+    """Returns the text of a Markdown page with its code removed."""
     text = re.sub(r"^```.*?^```", lambda m: "\n" * m[0].count("\n"), text, flags=re.M | re.S)
-    return re.sub(r"`[^`\n]*`|~~.*?~~", "", text)
+    return re.sub(r"`[^`\n]*`", "", text)
 
 
 def texts():
@@ -115,7 +114,7 @@ def test_what_is_found():
     assert tell_tale_words(rows) == [
         "a.py:6: 'goes unseen' (write: is ignored; has no effect)",
     ]
-    assert prose("a ~~beside~~ b `beside`\n```\nbeside\n```\n") == "a  b \n\n\n\n"
+    assert prose("a b `beside`\n```\nbeside\n```\n") == "a b \n\n\n\n"
     spoken = '"""With --flag."""\nx = "Give --flag."\ny = f"{x}: leave `--{x}` or --flag out"\n'
     assert flags_in(spoken) == [2, 3]
     assert flags_in("x = 'a---b', 'one -- two', '1--2'\n") == []

@@ -152,6 +152,7 @@ def create_run(options):
     """Creates a run folder from a published model or a training folder of bilm-tf."""
     from tfreps._src.inference.load import load
     from tfreps._src.inference.text_bilm import TextBiLM
+    from tfreps._src.inference.text_many_langs import TextManyLangs
     from tfreps._src.inference.text_model import TextModel
     from tfreps.text import Vocabulary
 
@@ -172,6 +173,12 @@ def create_run(options):
         run_from_bilm(options, trained, vocabulary)
     elif isinstance(trained, TextModel):
         run_from_bert(options, trained)
+    elif isinstance(trained, TextManyLangs):
+        raise ValueError(
+            f"{options.model} contains {trained.kind}, which cannot become a run folder. It needs "
+            "no conversion to compute vectors, as this command does: "
+            f"python -c \"import tfreps; print(tfreps.load({options.model!r})('a dog'))\""
+        )
     else:
         raise ValueError(
             f"{options.model} has no label or tag head, so it needs no conversion. Pass its "

@@ -44,7 +44,7 @@ COMMAND = Command(
                 ),
                 "vectors": Option(
                     str, None, "File of vectors for the data, written by 'tfreps embed'. Required "
-                    "if the run was trained with --train-vectors.", metavar="FILE",
+                    "if the model was trained on such vectors.", metavar="FILE",
                 ),
                 "format": Option(
                     str, None, "Format of the files: one of the formats of 'tfreps train-tagger' "

@@ -33,7 +33,7 @@ ATTENTION = Command(
     {
         "model": Option(
             str, None, "Run folder of 'tfreps pretrain-bert', run folder of a tagger or classifier "
-            "with --encoder transformer or bert, or folder of a published BERT model with its "
+            "with the encoder transformer or bert, or folder of a published BERT model with its "
             "vocabulary.", required=True, metavar="MODEL",
         )
     },
@@ -45,7 +45,7 @@ ATTENTION = Command(
             ),
             "second": Option(
                 str, None, "Second text of a pair, for BERT models and for classifiers with "
-                "--encoder bert.", metavar="TEXT",
+                "the encoder bert.", metavar="TEXT",
             ),
             "layer": Option(
                 int, None, "Encoder layer to draw, counted from 1. By default, the mean over all "

@@ -20,7 +20,7 @@ COMMAND = Command(
     (
         "tfreps presets",
         "tfreps presets elmo_original",
-        "tfreps presets bert_base_uncased",
+        "tfreps presets elmo_many_et",
     ),
     tensorflow=False,
 )  # fmt: skip
@@ -41,14 +41,15 @@ def show(options):
         print(as_text(found[options.name]))
     else:
         raise ValueError(
-            f"NAME must be one of {', '.join(found)}; got {options.name}. For other models, use an "
-            "address, such as hf://owner/repository."
+            f"NAME must be a name in the table of 'tfreps presets'; got {options.name}. For other "
+            "models, use an address, such as hf://owner/repository."
         )
 
 
 def as_text(preset):
     """Returns all facts of a row of the table, one per line."""
-    lines = [f"{preset.name}: {preset.description}"]
+    lines = [f"{preset.name}: {preset.description}", f"language: {preset.language}"]
+    lines.append(f"tokens: {preset.tokens}")
     count = f"{preset.parameters:,}" if preset.parameters else "unknown"
     lines += [f"parameters: {count}", f"license: {preset.license}", f"citation: {preset.citation}"]
     for file in preset.files:

@@ -5,15 +5,29 @@ import re
 
 from written_pages import write_pages
 
-from tfreps._src.cli.command import METAVARS
-from tfreps._src.cli.commands import COMMANDS, import_command
-from tfreps._src.cli.options import as_flag
+from tfreps._src.cli.command_help import value_name
+from tfreps._src.cli.commands import COMMANDS, TASKS, import_command
+from tfreps._src.cli.options import ADVANCED, COMMON, KEY, as_flag
 
 FOLDER = "reference/commands"
 CONFIG = (
     "``--config FILE`` reads options from a JSON object. Its keys are the flags without the "
     "dashes in front, and with underscores, such as ``{}`` for ``{}``. Flags override the file."
 )
+SET = (
+    " ``--set KEY=VALUE ...`` gives keys on the command line; it overrides the file, and lists are "
+    "separated by commas."
+)
+# Titles and first sentences of the sections of options.
+LEVELS = {
+    COMMON: ("options", "The options that ``--help`` shows."),
+    ADVANCED: ("more options", "``--help-all`` also shows these options."),
+    KEY: (
+        "keys",
+        "Options that experiments change. They have no flag: give them in ``--config FILE``, or "
+        "as in ``--set {}``.",
+    ),
+}
 
 
 def setup(app):
@@ -27,37 +41,50 @@ def write_all(app):
 
 
 def page(name):
-    """Returns the page of a command: its docstring, and its options in groups."""
+    """Returns the page of a command: its docstring, examples, and options by level and group."""
     module = import_command(COMMANDS[name][0])
     kinds = getattr(module, "COMMANDS", {"": getattr(module, "COMMAND", None)})
     title, lines = f"tfreps {name}", []
     for kind, command in kinds.items():
-        if command.arguments:
-            lines += heading(f"{kind} Arguments".strip())
-        for argument, row in command.arguments.items():
-            lines += definition(f"``{row.metavar or argument}``", command.help(row))
-        for group in command.groups:
-            lines += [
-                *heading(f"{kind} {group.title.capitalize()}".strip()),
-                escaped(group.about),
-                "",
-            ]
-            for option, row in group.options.items():
-                lines += definition(flags(option, row), command.help(row))
-        lines += [*heading(f"{kind} Examples".strip()), ".. code-block:: bash", ""]
+        lines += [*heading(f"{kind} examples".strip().capitalize()), ".. code-block:: bash", ""]
         for example in command.examples:
             lines += [f"    {line}" for line in example.splitlines()]
         lines.append("")
+        if command.arguments:
+            lines += heading(f"{kind} arguments".strip().capitalize())
+        for argument, row in command.arguments.items():
+            lines += definition(f"``{row.metavar or argument}``", command.help(row))
+        for level in LEVELS:
+            lines += section(kind, command, level)
     names = [name for name in command.options if "_" in name] or [*command.options, "config"]
     doc = f"{inspect.getdoc(module)}\n\n{CONFIG.format(names[0], as_flag(names[0]))}"
+    doc += SET if command.keys else ""
     if command.recipes:
         recipes = ", ".join(f"``{recipe}``" for recipe in command.recipes)
         doc += f" Instead of a file, it accepts these recipes: {recipes}."
     return "\n".join([title, "=" * len(title), "", *docstring(doc), "", *lines, ""])
 
 
-def heading(text):
-    return [text, "-" * len(text), ""]
+def section(kind, command, level):
+    """Returns the options of one level, in groups; `[]` if there are none."""
+    title, about = LEVELS[level]
+    lines, first = [], None
+    for group in command.groups:
+        rows = {name: row for name, row in group.options.items() if row.level == level}
+        if rows:
+            first = first or key(*next(iter(rows.items())))
+            lines += [*heading(group.title.capitalize(), "~"), escaped(group.about), ""]
+        for name, row in rows.items():
+            lines += definition(flags(name, row), command.help(row))
+    if not lines:
+        return []
+    if command.has_more:
+        lines = [about.format(first), "", *lines]
+    return [*heading(f"{kind} {title}".strip().capitalize()), *lines]
+
+
+def heading(text, line="-"):
+    return [text, line * len(text), ""]
 
 
 def docstring(doc):
@@ -74,15 +101,20 @@ def docstring(doc):
 
 
 def flags(name, row):
-    """Returns the flags of an option, with the name of their value."""
+    """Returns the flags of an option, with the name of their value, or a key and its value."""
+    if row.level == KEY:
+        return f"``{key(name, row)}``"
     if row.kind is bool:
         names = [name, f"no_{name}"] if row.default else [name]
         return ", ".join(f"``{as_flag(each)}``" for each in names)
-    value = row.metavar or METAVARS.get(row.kind, name.upper())
-    if row.choices:
-        value = "{" + ",".join(map(str, row.choices)) + "}"
+    value = value_name(name, row)
     more = f" [{value} ...]" if row.many else ""
     return f"``{as_flag(name)} {value}{more}``"
+
+
+def key(name, row):
+    value = value_name(name, row)
+    return f"{name}={value}{',...' if row.many else ''}"
 
 
 def definition(term, about):
@@ -99,7 +131,8 @@ def index():
     """Returns the page of all commands."""
     title = "Commands"
     lines = [title, "=" * len(title), ""]
-    lines += ["Every command is ``tfreps COMMAND``; ``tfreps COMMAND --help`` prints its options."]
+    lines += ["Every command is ``tfreps COMMAND``; ``tfreps COMMAND --help`` prints its common"]
+    lines += ["options, and ``--help-all`` all of them."]
     lines += ["Exit codes: 0 for success, 2 for a user error (one line on standard error), 130 or"]
     lines += [
         "143 after Ctrl-C or SIGTERM, which stop ``tfreps serve`` with 0.",
@@ -108,8 +141,10 @@ def index():
     ]
     lines += ["Most commands also read options from a file with ``--config FILE``; flags"]
     lines += ["override it.", ""]
-    lines += [".. list-table::", "   :widths: 30 70", ""]
-    for name, (_, about) in COMMANDS.items():
-        lines += [f"   * - :doc:`{name}`", f"     - {about.replace('->', 'to')}"]
+    for task, commands in TASKS.items():
+        lines += [*heading(task.capitalize()), ".. list-table::", "   :widths: 30 70", ""]
+        for name, (_, about) in commands.items():
+            lines += [f"   * - :doc:`{name}`", f"     - {about.replace('->', 'to')}"]
+        lines.append("")
     lines += ["", ".. toctree::", "   :hidden:", "", *(f"   {name}" for name in COMMANDS), ""]
     return "\n".join(lines)

@@ -1,10 +1,9 @@
-"""Writes pages from files of the checkout: results, changes, security, citation, the file tree."""
+"""Writes pages from files of the checkout: results, changes, security, languages, file tree."""
 
 import pathlib
 import re
 import shutil
 
-import yaml
 from written_pages import write_pages
 
 CHECKOUT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -26,7 +25,7 @@ def write_all(app):
     pages = {page: on_site(read(name)) for name, page in PAGES.items()}
     pages |= {
         "tree.md": tree(),
-        "citation.txt": citation(read("CITATION.cff")),
+        "languages.txt": languages(),  # included by howto/languages.md
     }
     write_pages(app.srcdir / FOLDER, pages)
     for folder, page in (("training", "results.md"), ("benchmarks", "speed.md")):
@@ -48,28 +47,16 @@ def on_site(text):
     return text
 
 
-def citation(text):
-    """Returns BibTeX of the software and the papers in a CITATION.cff, as a block of Markdown."""
-    software = yaml.safe_load(text)
-    year = str(software["date-released"])[:4]
-    entries = [bibtex("software", {**software, "year": year, "url": software["repository-code"]})]
-    entries += [bibtex("inproceedings", paper) for paper in software["references"]]
-    return "```bibtex\n" + "\n\n".join(entries) + "\n```\n"
+def languages():
+    """Returns the table of the published ELMo weights by language, in Markdown."""
+    from tfreps._src.presets.preset_table import table
 
-
-def bibtex(kind, entry):
-    """Returns one entry of BibTeX."""
-    names = [
-        author.get("name") or f"{author['family-names']}, {author['given-names']}"
-        for author in entry["authors"]
-    ]
-    authors = " and ".join(f"{{{name}}}" if "," not in name else name for name in names)
-    fields = {"title": f"{{{entry['title']}}}", "author": authors, "year": entry["year"]}
-    fields |= {"booktitle": entry.get("collection-title"), "version": entry.get("version")}
-    fields["url"] = entry.get("url")
-    key = re.match(r"\w+", entry["authors"][0].get("family-names") or entry["title"])[0].lower()
-    lines = [f"  {name} = {{{value}}}," for name, value in fields.items() if value]
-    return "\n".join([f"@{kind}{{{key}{entry['year']},", *lines, "}"])
+    lines = ["| language | name | tokens | from |", "|---|---|---|---|"]
+    for row in sorted(table(), key=lambda row: row.language):
+        if row.kind in ("elmo", "many_langs"):
+            host = row.files[0].urls[0].split("/")[2]
+            lines.append(f"| {row.language} | `{row.name}` | {row.tokens} | {host} |")
+    return "\n".join([*lines, ""])
 
 
 def tree():

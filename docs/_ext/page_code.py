@@ -4,11 +4,11 @@
     ```{run-command}     lines that begin with `tfreps`, each run as a command
 
 All blocks of a page run in one temporary folder, with all seeds set. `:hide-output:` runs a block
-without showing its output, and `:figure: TEXT` describes the figures that a block draws with
-matplotlib. Code that cannot run here (old libraries, other machines) is in an ordinary block. Two
-processes run the pages, and each takes the next page when it has finished one; what they write is
-in images/run. The functions above the directive do not need Sphinx: tests/docs/ runs the same
-blocks with them.
+without showing its output, `:hide:` without showing the block either, and `:figure: TEXT` describes
+the figures that a block draws with matplotlib. Code that cannot run here (old libraries, other
+machines) is in an ordinary block. Two processes run the pages, and each takes the next page when it
+has finished one; what they write is in images/run. The functions above the directive do not need
+Sphinx: tests/docs/ runs the same blocks with them.
 
     python docs/_ext/page_code.py docs FOLDER guides/crf howto/resume    # runs two pages
 """
@@ -203,7 +203,11 @@ def setup(app):
         """A block of code that runs, followed by its output and its figures."""
 
         has_content = True
-        option_spec = {"hide-output": directives.flag, "figure": directives.unchanged_required}
+        option_spec = {
+            "hide": directives.flag,
+            "hide-output": directives.flag,
+            "figure": directives.unchanged_required,
+        }
 
         def run(self):
             page = self.env.docname
@@ -216,6 +220,8 @@ def setup(app):
                 raise self.error(found["error"])
             code = "\n".join(self.content)
             language = "python" if self.name == "run-python" else "bash"
+            if "hide" in self.options:
+                return []
             shown = [nodes.literal_block(code, code, language=language)]
             if found["output"] and "hide-output" not in self.options:
                 block = nodes.literal_block(found["output"], found["output"], language="none")

@@ -3,6 +3,7 @@
 import importlib
 import json
 import os
+import pathlib
 
 import pytest
 
@@ -18,6 +19,7 @@ JOB = json.dumps({"task": "encode", "shape": {"hidden_dim": 4}, "texts": 2})
         ("peer_crf", "delft loss 2 3 4 1.0 2".split(), ("delft", "loss", 2, 3, 4, 1.0, 2)),
         ("peer_hmm", ["hmm.npz"], ("hmm.npz",)),
         ("peer_keras_hub", [JOB], (json.loads(JOB),)),
+        ("peer_many_langs", ["time", "a", "b"], (pathlib.Path("a"), pathlib.Path("b"))),
         ("peer_transformers", ["torch", JOB], ("torch", json.loads(JOB))),
     ],
 )

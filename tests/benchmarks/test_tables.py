@@ -53,7 +53,7 @@ def data(tmp_path):
 def test_every_command_of_a_table_is_one_of_tfreps(name, capsys):
     """The program exists and accepts the flags; only the files are missing."""
     places = {"data": "NOWHERE", "inputs": "NOWHERE", "run": "NOWHERE/run"}
-    places |= {"vectors": "NOWHERE/glove.txt", "bert": "NOWHERE/bert"}
+    places |= {"vectors": "NOWHERE/glove.txt", "bert": "NOWHERE/bert", "reviews": "NOWHERE"}
     for command, _ in tables.TABLES[name].values():
         words = command.format(**places, seed=1, domain="baby", encoding="latin-1").split()
         assert words[0] in COMMANDS and main(words) == 2
@@ -168,9 +168,9 @@ def test_a_small_study(tmp_path, monkeypatch, capsys):
     (inputs / "vectors.txt").write_text("2 3\ngood 1 0 0\nbad 0 1 0\n")
     small = "--units 4 --embedding-dim 4 --epochs 2"
     names = {
-        "TextCNN": "--encoder cnn --num-filters 2 --widths 2 --epochs 2",
+        "TextCNN": "--encoder cnn --set num_filters=2 widths=2 --epochs 2",
         "BiLSTM": f"--encoder bilstm {small}",
-        "S-LSTM, 2 steps, window 1": f"--encoder slstm --num-steps 2 {small}",
+        "S-LSTM, 2 steps, window 1": f"--encoder slstm --set num_steps=2 {small}",
     }
     for name, value in (
         ("ROWS", names),

@@ -1,14 +1,16 @@
 """Tests the command line of commands: precedence, invalid files, errors, and help."""
 
 import json
+import re
 import shlex
 
 import pytest
 
 from tfreps._src.cli import command as command_module
 from tfreps._src.cli import commands as command
-from tfreps._src.cli.command import METAVARS, Command, Group, default_text
-from tfreps._src.cli.options import Option
+from tfreps._src.cli.command import Command, Group
+from tfreps._src.cli.command_help import METAVARS, default_text
+from tfreps._src.cli.options import ADVANCED, COMMON, KEY, Option, as_flag
 from tfreps._src.presets.preset_table import rows
 
 TABLE = {
@@ -122,7 +124,7 @@ def test_options_that_are_missing(tmp_path, capsys):
         with pytest.raises(SystemExit):
             missing.parse([])
         assert "error: the following arguments are required: --run. " in capsys.readouterr().err
-    shown = " ".join(resumes.parser().format_help().split())
+    shown = " ".join(resumes.help_text().split())
     assert "Held-out files. Required for a new run." in shown and "--run DIR Folder." in shown
 
 
@@ -144,6 +146,88 @@ def test_what_the_parser_rejects_is_one_line(words, message, capsys):
     error = capsys.readouterr().err
     assert raised.value.code == 2 and message in error
     assert error.count("\n") == 1 and error.endswith("See tfreps test --help.\n")
+
+
+LEVELS = {
+    "rate": Option(float, 0.1, "Rate.", above=0, excludes="no_skip"),
+    "decay": Option(float, 1.0, "Decay.", level=KEY, above=0, excludes="no_skip"),
+    "widths": Option(int, [3, 4], "Widths.", many=True, level=KEY),
+    "tie": Option(bool, False, "Share weights.", level=KEY),
+    "skip": Option(bool, True, "Skip.", level=KEY),
+    "state": Option(str, None, "State.", level=ADVANCED),
+}
+
+
+def test_keys_are_set_by_config_and_set(tmp_path):
+    """Flags override `--set`, which overrides `--config`."""
+    sets = program(LEVELS, {})
+    options = vars(sets.parse(["--run", "r"]))
+    assert options == {"run": "r"} | {name: row.default for name, row in LEVELS.items()}
+    (tmp_path / "c.json").write_text('{"decay": 0.5, "widths": [9], "rate": 0.5}')
+    words = ["--config", str(tmp_path / "c.json"), "--run", "r", "--set", "decay=0.9", "rate=0.9"]
+    options = sets.parse([*words, "--set", "tie=true", "state=7", "--rate", "0.7"])
+    assert (options.decay, options.widths, options.rate) == (0.9, [9], 0.7)
+    assert (options.tie, options.skip, options.state) == (True, True, "7")
+    assert sets.parse(["--run", "r", "--set", "widths=1,2"]).widths == [1, 2]
+    (tmp_path / "options.json").write_text('{"options": {"decay": 0.5, "tie": true}}')
+    again = program(LEVELS | {"resume": Option(bool, False, "Go on.")}, {})
+    words = ["--run", str(tmp_path), "--resume", "--set", "decay=0.25"]
+    assert (again.parse(words).decay, again.parse(words).tie) == (0.25, True)
+
+
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        ("--set decya=3", "--set: there is no option 'decya'; did you mean 'decay'?"),
+        ("--set decay=x", '--set decay: expected a number; got "x".'),
+        ("--set tie=1", "--set tie: expected true or false; got 1."),
+        ("--set decay", "--set must be followed by KEY=VALUE; got decay."),
+        ("--set decay=0", "--set decay must be above 0; got 0."),
+        ("--set decay=2 skip=false", "--set decay cannot be combined with --set skip=false."),
+        ("--rate 2 --set skip=false", "--rate cannot be combined with --set skip=false."),
+    ],
+)
+def test_errors_of_keys(words, message):
+    with pytest.raises(ValueError) as raised:
+        program(LEVELS, {}).parse(["--run", "r", *words.split()])
+    assert str(raised.value) == message
+
+
+@pytest.mark.parametrize(
+    "flag, hint",
+    [
+        ("--decay", "--set decay=X"),
+        ("--dceay=3", "--set decay=X"),
+        ("--tie", "--set tie=true"),
+        ("--no-skip", "--set skip=false"),
+        ("--widths", "--set widths=N"),
+        ("--help-al", "--help-all"),
+        ("--stat", "--state"),
+    ],
+)
+def test_a_key_that_is_given_as_a_flag_gets_a_suggestion(flag, hint, capsys):
+    with pytest.raises(SystemExit):
+        program(LEVELS, {}).parse(["--run", "r", flag])
+    name = flag.partition("=")[0]
+    assert f"there is no option {name}; did you mean {hint}? See" in capsys.readouterr().err
+
+
+def test_help_shows_common_options_and_help_all_the_rest(capsys):
+    shown = {}
+    for flag in ("-h", "--help", "--help-all"):
+        with pytest.raises(SystemExit) as stopped:
+            program(LEVELS, TEXT).parse([flag])
+        shown[flag] = capsys.readouterr().out
+        assert stopped.value.code == 0
+        assert shown[flag].startswith("usage: tfreps test [TEXT] --run DIR [options]\n\nTests.\n")
+    assert shown["-h"] == shown["--help"]
+    assert shown["--help"].endswith(
+        "\n1 more options and 4 keys of --config: tfreps test --help-all\n"
+    )
+    for name, option in LEVELS.items():
+        assert (f"--{name} " in shown["--help"]) is (option.level == COMMON)
+    assert "\n  decay=X " in shown["--help-all"] and "\n  --state STATE" in shown["--help-all"]
+    assert shown["--help-all"].endswith("as in\n--set decay=X.\n")
 
 
 def test_errors_of_flags_are_short(capsys):
@@ -208,9 +292,9 @@ def test_a_recipe_is_found_by_its_name_and_a_file_by_its_path(tmp_path):
     (tmp_path / "own.json").write_text('{"batch_size": 9}')
     words = ["--run", "r", "--config", str(tmp_path / "own.json")]
     assert with_recipes.parse(words).batch_size == 9
-    with pytest.raises(ValueError, match="Cannot read papers"):
+    with pytest.raises(ValueError, match="Cannot read papers: .* The recipes are paper.$"):
         with_recipes.parse(["--run", "r", "--config", "papers"])
-    shown = " ".join(with_recipes.parser().format_help().split())
+    shown = " ".join(with_recipes.help_text().split())
     assert "or the name of a recipe (paper). Flags override it." in shown
 
 
@@ -246,7 +330,7 @@ def test_errors_of_the_library_name_flags(monkeypatch, needs_tensorflow):
 def test_the_default_follows_the_first_sentence(value, expected):
     kind = bool if isinstance(value, bool) else str
     table = {"width": Option(kind, value, "Size. Above 1.5.", metavar="N")}
-    shown = Command("test", "Tests.", {}, [Group("all", "Options.", table)]).parser().format_help()
+    shown = Command("test", "Tests.", {}, [Group("all", "Options.", table)]).help_text()
     assert f"Size{expected}. Above 1.5.\n" in shown
     assert default_text(value) == expected[11:-1]
 
@@ -258,9 +342,11 @@ def test_lines_break_at_spaces_and_commands_stay(monkeypatch):
     counts = Command(
         "count", "Counts. " * 10, {}, [Group("all", "All.", {"n": Option(int, 1, about)})], (long,)
     )
-    text = counts.parser().format_help()
-    assert text.endswith(f"examples:\n  {long.replace(chr(10), chr(10) + '  ')}\n")
-    assert "--with-a-long-flag and" in text and max(map(len, text.splitlines()[:-3])) <= 50
+    text = counts.help_text()
+    examples = f"examples:\n  {long.replace(chr(10), chr(10) + '  ')}\n"
+    assert f"\n\n{examples}\nall:\n" in text
+    assert "--with-a-long-flag and" in text
+    assert max(map(len, text.replace(examples, "").splitlines())) <= 50
 
 
 def commands():
@@ -287,6 +373,31 @@ def test_every_option_has_a_sentence_and_a_group(name):
         assert "(default:" not in about, about
 
 
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_help_is_short_and_complete(name):
+    """The usage is one line, about 20 options are shown, and all after `--help-all`."""
+    short, full = COMMANDS[name].help_text(), COMMANDS[name].help_text(True)
+    usage, empty, *_ = short.splitlines()
+    assert usage.startswith(f"usage: tfreps {name} ") and len(usage) <= 100 and not empty
+    common = [each for each, option in COMMANDS[name].options.items() if option.level == COMMON]
+    assert len(common) <= 25
+    assert all(f"  {as_flag(each)}" in short for each in common)
+    for each, option in COMMANDS[name].options.items():
+        assert f"  {each}=" in full if option.level == KEY else f"  {as_flag(each)}" in full
+        row = rf"\n  {as_flag(each)}( [A-Z{{]|  |, --no|\n)"
+        assert bool(re.search(row, short)) is (option.level == COMMON)
+    assert (f"tfreps {name} --help-all" in short) is (len(common) < len(COMMANDS[name].options))
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_help_names_flags_that_the_command_has(name):
+    """Flags of another command stand in quotes, with the command. Examples have a test."""
+    text = " ".join(COMMANDS[name].help_text(True).partition("\n\nexamples:\n")[2].split())
+    text = text.removeprefix(" ".join(" ".join(COMMANDS[name].examples).split()))
+    named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+(?!\w)", re.sub(r"'tfreps [^']+'", "", text)))
+    assert named <= {flag for flag, typed in COMMANDS[name].typed_flags().items() if flag == typed}
+
+
 # Names of values in the help. SENTENCE and TARGET say more than TEXT and DIR.
 VALUES = {"FILE", "DIR", "PATH", "MODEL", "NAME", "TEXT", "JSON", "N", "X", "SENTENCE"}
 VALUES |= {"COMMAND", "KIND", "LANGUAGE", "TARGET", "W0,W1,...", "{tab,space}"}
@@ -300,8 +411,8 @@ def test_names_of_values(name):
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_the_help_ends_with_three_examples_that_the_command_accepts(name):
-    assert COMMANDS[name].parser().format_help().startswith(f"usage: tfreps {name} ")
+def test_the_help_starts_with_three_examples_that_the_command_accepts(name):
+    assert COMMANDS[name].help_text().startswith(f"usage: tfreps {name} ")
     assert len(COMMANDS[name].examples) == 3
     for example in COMMANDS[name].examples:
         words = shlex.split(example.replace("\\\n", " "))
@@ -323,4 +434,4 @@ def test_the_help_ends_with_three_examples_that_the_command_accepts(name):
 def test_the_overview_of_plot():
     overview = command.import_command("training.plot").OVERVIEW
     assert [example.split()[:2] for example in overview.examples] == [["tfreps", "plot"]] * 3
-    assert "curves: metrics of runs" in " ".join(overview.parser().format_help().split())
+    assert "curves: metrics of runs" in " ".join(overview.help_text().split())

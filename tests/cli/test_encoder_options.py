@@ -44,7 +44,7 @@ def test_a_new_encoder_is_one_row(monkeypatch):
     )
     monkeypatch.setitem(ENCODERS, "mosaic", kind)
     trains = program(TAGGER)
-    shown = " ".join(trains.parser().format_help().split())
+    shown = " ".join(trains.help_text(True).split())
     assert "mosaic: small stones" in shown and "Stones of the mosaic (default: 3)." in shown
     words = ["--run", "r", "--encoder", "mosaic", "--num-stones", "9", "--units", "5"]
     parsed = trains.parse(words)
@@ -64,11 +64,11 @@ def test_a_new_encoder_is_one_row(monkeypatch):
         ),
         (
             {"encoder": "bert", "bert": "b", "num_filters": 5},
-            "--num-filters has no effect with --encoder bert; it applies to cnn.",
+            "--set num_filters has no effect with --encoder bert; it applies to cnn.",
         ),
         ({"encoder": "slstm", "num_layers": 2}, "--num-layers has no effect with --encoder slstm"),
         ({"encoder": "linear", "embedding_dim": 9}, "--embedding-dim has no effect with --enc"),
-        ({"encoder": "bilstm", "widths": [2]}, "--widths has no effect with --encoder bilstm"),
+        ({"encoder": "bilstm", "widths": [2]}, "--set widths has no effect with --encoder bilstm"),
         (
             {"encoder": "linear", "linear_features": True},
             "--linear-features cannot be combined with --encoder linear.",
@@ -80,7 +80,7 @@ def test_a_new_encoder_is_one_row(monkeypatch):
         ),
         (
             {"linear_dropout": 0.1},
-            "--linear-dropout requires --encoder linear, --linear-features or --ngrams.",
+            "--set linear_dropout requires --encoder linear, --linear-features or --ngrams.",
         ),
     ],
 )
@@ -114,8 +114,10 @@ def test_a_row_is_in_one_group_of_a_program():
         names = [name for group in groups for name in group.options]
         assert len(names) == len(set(names))
         assert [group.title for group in groups] == [
-            *("run", "data", "words", "encoder", "output", "training")
+            *("data", "encoder", "words", "output", "training", "optimizer", "run")
         ]
+    both = {**train_tagger.COMMAND.options, **COMMAND.options}
+    assert {*encoder_options.KEYS} <= {*both}
     rows = {"seed": Option(int, 0, "(0)")}
     assert with_readers(rows, TAGGER) == rows
 
@@ -142,15 +144,15 @@ def test_poolings_are_those_of_the_classifier():
             {"no_words": True, "characters": "cnn", "vectors": "v"},
             "--vectors cannot be combined with --no-words.",
         ),
-        ({"trainable_embeddings": False}, "--no-trainable-embeddings requires --vectors."),
+        ({"trainable_embeddings": False}, "--set trainable_embeddings=false requires --vectors."),
         (
             {"trainable_embeddings": False, "vectors": "v", "embedding_learning_rate": 0.1},
-            "--embedding-learning-rate cannot be combined with --no-trainable-embeddings.",
+            "embedding_learning_rate cannot be combined with --set trainable_embeddings=false.",
         ),
         ({"linear_learning_rate": 0.1}, "requires --linear-features or --ngrams."),
         ({"linear_dropout": 0.1}, "requires --encoder linear, --linear-features or --ngrams."),
         ({"elmo_fine_tune": True}, "--elmo-fine-tune requires --elmo or --elmo-weights."),
-        ({"elmo_top_only": True}, "--elmo-top-only requires --elmo or --elmo-weights."),
+        ({"elmo_top_only": True}, "--set elmo_top_only=true requires --elmo or --elmo-weights."),
         ({"elmo_learning_rate": 0.1}, "--elmo-learning-rate requires --elmo-fine-tune."),
         ({"elmo": "r", "elmo_weights": "w"}, "--elmo cannot be combined with --elmo-weights."),
         ({"elmo_weights": "w"}, "--elmo-weights requires --elmo-config."),
@@ -165,13 +167,13 @@ def test_poolings_are_those_of_the_classifier():
         ({"freeze_blocks": 1}, "--freeze-blocks has no effect with --encoder bilstm; it"),
         (
             {"encoder": "bert", "bert": "b", "bert_from_scratch": True, "freeze_blocks": 1},
-            "--freeze-blocks cannot be combined with --bert-from-scratch.",
+            "--freeze-blocks cannot be combined with --set bert_from_scratch=true.",
         ),
         (
             {"encoder": "bert", "bert": "b", "lora_rank": 8, "freeze_blocks": 1},
             "--lora-rank cannot be combined with --freeze-blocks.",
         ),
-        ({"layer_decay": 0.9}, "--layer-decay requires --bert."),
+        ({"layer_decay": 0.9}, "--set layer_decay requires --bert."),
         ({"bert_learning_rate": 0.1}, "--bert-learning-rate requires --bert."),
         ({"test_vectors": "v", "test": ["t"]}, "--test-vectors requires --train-vectors."),
         (

@@ -1,13 +1,15 @@
 """Writes the fixtures of tests/convert/test_many_langs.py with the original.
 
-    PYTHON tests/convert/many_langs_fixture.py
+    PYTHON tests/convert/many_langs_fixture.py NAME
 
-PYTHON has PyTorch, h5py and elmoformanylangs 0.0.4.post2; with current versions of `overrides`, the
-decorator `@overrides` in its `modules/highway.py` must be removed. PyTorch 2.14 wrote the files.
+NAME is a key of OPTIONS. PYTHON has PyTorch, h5py and elmoformanylangs 0.0.4.post2; with current
+versions of `overrides`, the decorator `@overrides` in its `modules/highway.py` must be removed.
+PyTorch 2.14 wrote the files; those of `only_words` have the form of PyTorch 1.6 and later.
 """
 
 import json
 import pathlib
+import sys
 
 FOLDER = pathlib.Path(__file__).parent / "fixtures" / "many_langs"
 SENTENCES = [
@@ -24,13 +26,20 @@ SPECIAL = {
     "words": ["<bos>", "<eos>", "<oov>", "<bow>", "<eow>", "<pad>"],
     "characters": ["<oov>", "<pad>", "<bos>", "<eos>", "<bow>", "<eow>"],
 }
-OPTIONS = {"words": (5, "relu", 0.5), "characters": (0, "tanh", 3)}  # word_dim, activation, clip
+OPTIONS = {  # word_dim, activation, clip, and char_dim
+    "words": (5, "relu", 0.5),
+    "characters": (0, "tanh", 3),
+    "only_words": (5, "relu", 0.5, 0),
+}
 
 
-def config_of(word_dim, activation, clip):
+def config_of(word_dim, activation, clip, char_dim=3):
     encoder = {"name": "elmo", "projection_dim": 4, "dim": 6, "n_layers": 2}
     embedder = {"name": "cnn", "activation": activation, "filters": [[1, 2], [2, 3], [3, 3]]}
-    sizes = {"n_highway": 2, "word_dim": word_dim, "char_dim": 3, "max_characters_per_token": 9}
+    sizes = {"n_highway": 2, "word_dim": word_dim, "char_dim": char_dim}
+    sizes["max_characters_per_token"] = 9
+    if not char_dim:
+        sizes, embedder = {n: v for n, v in sizes.items() if n != "n_highway"}, {"name": "cnn"}
     return {
         "encoder": {**encoder, "cell_clip": clip, "proj_clip": clip},
         "token_embedder": {**embedder, **sizes},
@@ -40,8 +49,10 @@ def config_of(word_dim, activation, clip):
 
 
 def write_tables(folder, name):
-    special = SPECIAL[name]
-    tables = {"char.dic": special[:3] + CHARACTERS + special[3:]}
+    special = SPECIAL.get(name)
+    tables = {}
+    if OPTIONS[name][3:] != (0,):
+        tables["char.dic"] = special[:3] + CHARACTERS + special[3:]
     if OPTIONS[name][0]:
         tables["word.dic"] = WORDS
     for file, entries in tables.items():
@@ -72,7 +83,7 @@ def write(name):
         weight.data.normal_(0, 0.9)
     for part in "token_embedder", "encoder":
         path, weights = folder / f"{part}.pkl", getattr(model, part).state_dict()
-        torch.save(weights, path, _use_new_zipfile_serialization=False)
+        torch.save(weights, path, _use_new_zipfile_serialization=name == "only_words")
     embedder = Embedder(str(folder))
     vectors = embedder.sents2elmo(SENTENCES, output_layer=-2)
     (folder / "outputs.json").write_text(
@@ -81,5 +92,4 @@ def write(name):
 
 
 if __name__ == "__main__":
-    for name in OPTIONS:
-        write(name)
+    write(sys.argv[1])

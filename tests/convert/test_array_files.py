@@ -11,7 +11,8 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from tests.convert.bert_folders import hugging_face
-from tfreps._src.convert.array_files import INDEX, open_folder, open_safetensors, write_folder
+from tfreps._src.convert.array_files import INDEX, joined, open_safetensors, write_folder
+from tfreps._src.convert.array_folders import open_folder
 from tfreps.models import BertEncoder
 
 TERABYTES = {"a": {"dtype": "F32", "shape": [1 << 40, 768], "data_offsets": [0, 3 << 50]}}
@@ -88,7 +89,7 @@ def test_an_array_in_two_files(tmp_path):
     for name in "ab":
         save_file({"x": np.ones(1)}, tmp_path / name)
     with pytest.raises(ValueError, match="b: array x is also in a. Use files"):
-        open_safetensors([tmp_path / "a", tmp_path / "b"])
+        joined([tmp_path / "a", tmp_path / "b"], open_safetensors)
 
 
 def test_no_folder(tmp_path):

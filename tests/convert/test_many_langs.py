@@ -94,6 +94,19 @@ def test_where_the_config_is(folder, config_path):
     assert read_config(folder)["units"] == 6
 
 
+def test_an_archive_as_published(folder, tmp_path):
+    """Its config_path leads to a folder that is elsewhere, and it has files that are not read."""
+    (folder / "configs/cnn.json").rename(folder / "cnn.json")
+    (folder / "config.json").write_text('{"config_path": "/nowhere/configs/cnn.json"}')
+    for name in "README.md", "training.log", "__MACOSX/._encoder.pkl":
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_bytes(b"\0")
+    archive = shutil.make_archive(str(tmp_path / "152"), "zip", folder)
+    expected = tfreps.load(FOLDER / "words").encode(SENTENCES)
+    for found, vectors in zip(tfreps.load(archive).encode(SENTENCES), expected, strict=True):
+        np.testing.assert_array_equal(found, vectors)
+
+
 def test_the_config_of_the_original_package(folder):
     path = "/home/somebody/configs/cnn_50_100_512_4096_sample.json"
     (folder / "config.json").write_text(json.dumps({"config_path": path}))
@@ -135,7 +148,9 @@ def test_files_that_do_not_fit(folder, change, message):
         ("encoder", {"cell_clip": -1}, "must be a positive number, 0 or null; got -1"),
         ("encoder", {"n_layers": 3}, "missing: backward_layer_2.input_linearity"),
         ("token_embedder", {"name": "lstm"}, '`token_embedder.name` must be "cnn"'),
-        ("token_embedder", {"char_dim": 0}, "`token_embedder.char_dim` must be a whole number"),
+        ("token_embedder", {"char_dim": 0}, "not used: char_emb_layer.embedding.weight"),
+        ("token_embedder", {"char_dim": -1}, "`token_embedder.char_dim` must be a whole number"),
+        ("token_embedder", {"char_dim": 0, "word_dim": 0}, "`token_embedder.char_dim` must not bo"),
         ("token_embedder", {"filters": [[10, 2]]}, "must not be wider than .* 9; got the width 10"),
         ("token_embedder", {"max_characters_per_token": 6}, "a whole number from 7"),
         ("token_embedder", {"word_dim": 0}, "not used: word_emb_layer.embedding.weight"),

@@ -5,6 +5,7 @@ import sys
 import time
 import tracemalloc
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -19,12 +20,15 @@ from tests.convert.torch_bytes import (
     storage,
     text,
     tuple_of,
+    zip_of,
 )
 from tests.hostile.mutations import mutated
-from tfreps._src.convert.torch_files import MOST_BYTES, REBUILD, START, open_torch
+from tfreps._src.convert.torch_arrays import REBUILD
+from tfreps._src.convert.torch_files import MOST_BYTES, START, open_torch
 
 SIX = np.arange(6, dtype="<f4")
 PYTORCH = CHECKOUT / "tests/convert/fixtures/state_dict.pkl"  # written by PyTorch 2.14
+PYTORCH_ZIP = PYTORCH.with_suffix(".pt")  # the same and bfloat16, in the newer form
 EVENTS = "import", "exec", "compile", "pickle.find_class", "os.system", "subprocess.Popen", "open"
 seen = None  # events of Python while this is a list
 
@@ -43,12 +47,15 @@ def opened(tmp_path, data):
     return open_torch(path)
 
 
-def test_a_file_of_pytorch():
+@pytest.mark.parametrize("path", [PYTORCH, PYTORCH_ZIP])
+def test_a_file_of_pytorch(path):
     """A view, a transposed view, a row, and other types; three arrays share one storage."""
-    found = open_torch(PYTORCH)
+    found = open_torch(path)
     w = np.arange(12, dtype="float32").reshape(3, 4)
     expected = {"w": w, "t": w.T, "b": w[1], "h": np.ones(3, "float16"), "n": np.int64(5)}
     expected["e"] = np.zeros([0, 3], "float32")
+    if path is PYTORCH_ZIP:
+        expected["f"] = np.array([1.5, -0.0078125], "float32")  # stored as bfloat16
     assert found.shapes == {key: np.shape(value) for key, value in expected.items()}
     for key, value in expected.items():
         array = found.array(key)
@@ -56,11 +63,25 @@ def test_a_file_of_pytorch():
         np.testing.assert_array_equal(array, value)
 
 
-def test_the_writer_of_the_tests(tmp_path):
+@pytest.mark.parametrize("write", [file_of, zip_of])
+def test_the_writer_of_the_tests(tmp_path, write):
     arrays = {"a.weight": np.ones([2, 3]), "b": SIX, "c": np.zeros([4], "?")}
-    found = opened(tmp_path, state_dict(arrays))
+    arrays["d"] = np.array([1.5, 2], ml_dtypes.bfloat16)
+    found = opened(tmp_path, state_dict(arrays, write))
     for key, value in arrays.items():
         np.testing.assert_array_equal(found.array(key), value)
+
+
+@pytest.mark.parametrize("write", [file_of, zip_of])
+def test_a_state_dict_within_a_checkpoint(tmp_path, write):
+    """A parameter, which has its gradient's flag and hooks, and attributes of the dict."""
+    parameter = tuple_of(array_of(GOOD), b"\x88", b"N")
+    parameter = name("torch._utils._rebuild_parameter") + parameter + b"R"
+    state = dict_of(w=parameter) + dict_of(_metadata=dict_of()) + b"b"
+    data = write(dict_of(epoch=number(3), model_state_dict=state), {"0": SIX})
+    found = opened(tmp_path, data)
+    np.testing.assert_array_equal(found.array("w"), SIX.reshape(2, 3))
+    assert [*found.shapes] == ["w"]
 
 
 def whole(**changes):
@@ -82,7 +103,7 @@ CALL = name("posix.system") + tuple_of(text("touch pwned")) + b"R"
     "data, message",
     [
         (b"", "expected a file of `torch.save`"),
-        (b"PK\x03\x04....", "has the form of PyTorch 1.6 and later"),
+        (b"PK\x03\x04....", "it is a damaged zip archive"),
         (b"version https://git-lfs.github.com/spec/v1\n", "git-lfs pointer"),
         (START, "ends within a pickle"),
         (START + b"\x80\x02K\x01.", "does not have version 1001"),
@@ -97,7 +118,7 @@ CALL = name("posix.system") + tuple_of(text("touch pwned")) + b"R"
         (whole(strides=(1,)), "without a stride for each"),
         (whole(shape=(1,) * 40, strides=(1,) * 40), "too many dimensions"),
         (with_storage(storage("0", "torch.FloatStorage", 2**50)), "describes .* bytes and has"),
-        (with_storage(storage("0", "torch.BFloat16Storage", 6)), "refers to torch.BFloat16Storage"),
+        (with_storage(storage("0", "torch.QInt8Storage", 6)), "refers to torch.QInt8Storage"),
         (with_storage(storage("0", "torch.FloatStorage", 6, text("x"))), "is a view"),
         (with_storage(storage("0", "collections.OrderedDict", 6)), "without a type or key"),
         (with_storage(number(3) + b"Q"), "something else than a storage"),
@@ -146,9 +167,8 @@ def test_a_storage_in_two_ways(tmp_path):
 
 def test_sizes_next_to_the_data(tmp_path):
     data = whole()
-    found = opened(tmp_path, data[:-32] + b"\x07" + data[-31:])
     with pytest.raises(ValueError, match="must have 6 elements; its data say 7"):
-        found.array("w")
+        opened(tmp_path, data[:-32] + b"\x07" + data[-31:])
 
 
 @pytest.mark.slow
@@ -173,13 +193,15 @@ def test_time_and_memory_of_bombs(tmp_path, bomb):
 
 
 def test_mutants(tmp_path):
-    """Each of 300 damaged files is refused or read, in memory that its size bounds."""
+    """Each of 600 damaged files is refused or read, in memory that its size bounds."""
     global seen
-    originals = [PYTORCH.read_bytes(), whole(), state_dict({"a": np.ones([20, 5], "f4"), "b": SIX})]
+    arrays = {"a": np.ones([20, 5], "f4"), "b": SIX}
+    originals = [PYTORCH.read_bytes(), whole(), state_dict(arrays), PYTORCH_ZIP.read_bytes()]
+    originals += [zip_of(dict_of(w=array_of(GOOD)), {"0": SIX}), state_dict(arrays, zip_of)]
     path, read = tmp_path / "encoder.pkl", 0
     tracemalloc.start()
-    for case in range(300):
-        path.write_bytes(mutated(originals[case % 3], random.Random(case)))
+    for case in range(600):
+        path.write_bytes(mutated(originals[case % 6], random.Random(case)))
         seen = []
         try:
             found = open_torch(path)

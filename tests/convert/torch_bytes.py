@@ -1,13 +1,17 @@
-"""Writes files in the form of `torch.save` before PyTorch 1.6, without PyTorch.
+"""Writes files in both forms of `torch.save`, the older one of which ended with PyTorch 1.5.
 
-Each function returns opcodes that leave one value on the stack; see `pickletools`.
+PyTorch is not used. Each function but the last four returns opcodes that leave one value on the
+stack; see `pickletools`.
 """
 
+import io
 import struct
+import zipfile
 
 import numpy as np
 
-from tfreps._src.convert.torch_files import START, STORAGES
+from tfreps._src.convert.torch_arrays import STORAGES
+from tfreps._src.convert.torch_files import START
 
 NAMES = {np.dtype(code): name for name, code in STORAGES.items()}
 VERSION = b"\x80\x02M\xe9\x03."
@@ -57,11 +61,24 @@ def file_of(values, storages=(), keys=None, machine=None):
     return START + VERSION + pickles + data
 
 
-def state_dict(arrays):
+def zip_of(values, storages=(), compression=zipfile.ZIP_STORED, **changes):
+    """Returns the newer form; `changes` replaces members, or leaves them out if `None`."""
+    members = {"data.pkl": b"\x80\x02" + values + b".", "byteorder": b"little"}
+    members |= {f"data/{key}": array.tobytes() for key, array in dict(storages).items()}
+    members |= {"version": b"3\n", ".data/serialization_id": b"0" * 40, **changes}
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", compression) as archive:
+        for name, data in members.items():
+            if data is not None:
+                archive.writestr(zipfile.ZipInfo(f"archive/{name}"), data, compression)
+    return buffer.getvalue()
+
+
+def state_dict(arrays, write=file_of):
     """Returns a file with arrays, each in its own storage."""
     values = {}
     for key, array in arrays.items():
         strides = [step // array.itemsize for step in array.strides]
         stored = storage(key, NAMES[array.dtype], array.size)
         values[key] = array_of(stored, 0, array.shape, strides)
-    return file_of(dict_of(**values), arrays)
+    return write(dict_of(**values), arrays)

@@ -22,7 +22,23 @@ def test_options_are_described():
     page = command_pages.page("train-tagger")
     assert "``--use-crf``, ``--no-use-crf``\n    Score the tags" in page
     assert "``--train FILE [FILE ...]``\n" in page and "``--epochs N``\n" in page
-    assert "Encoder\n-------\n" in page and "``--characters {cnn,bilstm,none}``\n" in page
+    assert "Encoder\n~~~~~~~\n" in page and "``--characters {cnn,bilstm,none}``\n" in page
+
+
+def test_common_options_come_first_then_advanced_ones_and_keys():
+    page = command_pages.page("train-tagger")
+    titles = "Examples\n---", "\nOptions\n---", "\nMore options\n---", "\nKeys\n---"
+    places = [page.index(title) for title in titles]
+    assert places == sorted(places)
+    for name, option in command_pages.import_command(
+        "training.train_tagger"
+    ).COMMAND.options.items():
+        if option.level == command_pages.KEY:
+            assert page.index(f"``{name}=") > places[3]
+        elif option.kind is not bool:
+            assert page.index(f"``--{name.replace('_', '-')} ") > places[1], name
+    assert "``widths=N,...``" in command_pages.page("train-classifier")
+    assert "More options" not in command_pages.page("tag")
 
 
 def test_the_page_of_tag_describes_its_formats():

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from tests.conftest import CHECKOUT
-from tests.docs.pages import DOCS, PAGES, extension
+from tests.docs.pages import DOCS, extension
 
 page_code = extension("page_code")
 GUIDES = sorted(path for path in (DOCS / "guides").glob("*.md") if path.stem != "index")
@@ -27,8 +27,8 @@ def modules(tree):
             yield node.module
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
-def test_pages_import_public_modules_alone(path):
+@pytest.mark.parametrize("path", GUIDES, ids=lambda path: path.stem)
+def test_guides_import_public_modules_alone(path):
     found = {name for tree in trees(path) for name in modules(tree)}
     assert not [name for name in found if name.startswith("tests") or "._" in name]
 

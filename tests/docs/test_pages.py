@@ -7,7 +7,6 @@ import pytest
 
 from tests.docs.pages import DOCS, PAGES, commands, extension
 from tfreps._src.cli.commands import COMMANDS, import_command
-from tfreps._src.cli.options import as_flag
 
 page_code = extension("page_code")
 
@@ -33,9 +32,8 @@ def test_code_runs_or_says_why_not():
 def test_commands_have_the_flags_of_their_programs():
     flags = {}
     for name in set(COMMANDS) - {"plot"}:  # kinds of plots have tables of their own
-        program = import_command(COMMANDS[name][0]).COMMAND
-        off = [f"no_{option}" for option in program.options]
-        flags[name] = {"--help", "--config", *map(as_flag, [*program.options, *off])}
+        typed = import_command(COMMANDS[name][0]).COMMAND.typed_flags()
+        flags[name] = {flag for flag, given in typed.items() if flag == given}
     for path in PAGES:
         for program, *words in commands(path.read_text(encoding="utf-8")):
             assert program in COMMANDS, (path, program)

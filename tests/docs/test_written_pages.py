@@ -24,12 +24,6 @@ def test_inherited_methods_are_linked():
     assert "predict" not in "".join(name_pages.inherited(presets.Preset))
 
 
-def test_bibtex_of_the_citation():
-    found = file_pages.citation(file_pages.read("CITATION.cff"))
-    assert found.startswith("```bibtex\n@software{tfreps2026,\n  title = {{tfreps: contextual")
-    assert "@inproceedings{peters2018," in found and "author = {Devlin, Jacob and Chang" in found
-
-
 @pytest.mark.parametrize(
     "text, expected",
     [

@@ -14,6 +14,8 @@ from tests.convert.bert_folders import USUAL, arrays_of, as_google, google, goog
 from tests.convert.bert_folders import hugging_face as hugging_face_folder
 from tests.convert.many_langs_fixture import FOLDER
 from tests.convert.test_aespresso_bert import state_dict
+from tests.convert.test_pytorch_model import EARLY, in_pytorch
+from tests.convert.torch_bytes import file_of, zip_of
 from tests.convert.torch_bytes import state_dict as state_dict_bytes
 from tests.hostile.folders import folder_format
 from tfreps._src.callbacks.checkpoint_file import load_latest_checkpoint, save_checkpoint
@@ -137,10 +139,18 @@ def read_vectors_of(folder, random):
     assert batch.shape == (2, vectors.num_layers, 3, vectors.dim)
 
 
-def write_state_dict(folder):
+def write_state_dict(folder, write=file_of):
     folder.mkdir()
     arrays = {"a.weight": np.ones([20, 5], "f4"), "b": np.arange(6.0), "c": np.zeros([], "i8")}
-    (folder / "encoder.pkl").write_bytes(state_dict_bytes(arrays))
+    (folder / "encoder.pkl").write_bytes(state_dict_bytes(arrays, write))
+
+
+def write_zip(folder):
+    write_state_dict(folder, zip_of)
+
+
+def write_pytorch_model(folder):
+    in_pytorch(hugging_face_folder(folder, EARLY))
 
 
 def read_state_dict(folder, random):
@@ -166,6 +176,8 @@ FORMATS = [
     folder_format("safetensors, two files", 800, write_two_files, read_bert),
     folder_format("safetensors of aespresso", 600, write_aespresso, read_aespresso),
     folder_format("state dicts of PyTorch", 6_000, write_state_dict, read_state_dict, quick=True),
+    folder_format("zip archives of PyTorch", 6_000, write_zip, read_state_dict, quick=True),
+    folder_format("pytorch_model.bin", 600, write_pytorch_model, read_bert),
     folder_format("folders of ELMoForManyLangs", 600, write_many_langs, read_many),
     folder_format("checkpoints to resume from", 6_000, write_resumable, read_resumable),
     folder_format("checkpoints of bilm-tf", 600, write_checkpoint, read_checkpoint),

@@ -33,6 +33,18 @@ def test_characters_alone():
     assert_close(vectors, expected)
 
 
+def test_words_alone():
+    options = {**OPTIONS, "num_character_ids": None}
+    encoder = WordCharCNNEncoder(**options, vocabulary_size=INDEXER.vocabulary_size)
+    ids = WordCharIndexer(None, ["dog", "a"], max_characters=8)([["dog", "cat"]])
+    assert ids.tolist() == INDEXER([["dog", "cat"]])[..., :1].tolist()
+    vectors = encoder(ids)
+    expected = np.asarray(encoder.words)[ids[..., 0]] @ np.asarray(encoder.projection_kernel)
+    assert_close(vectors, expected)
+    with pytest.raises(ValueError, match="`num_character_ids` or `vocabulary_size` must be given"):
+        WordCharCNNEncoder(**options)
+
+
 def test_ids_that_are_too_large():
     encoder = WordCharCNNEncoder(**OPTIONS, vocabulary_size=INDEXER.vocabulary_size)
     ids = INDEXER([["dog"]])

@@ -22,6 +22,7 @@ FILES = {
     "pytorch_model.bin": b"\x80pickle",
     "tf_model.h5": b"never",
     "modeling.py": b"raise SystemExit('never')",
+    "training.pkl": b"\x80never",
     "vocab.txt": b"[PAD]\n",
     "small/options.json": b'{"lstm": {}}',
     "small/weights.hdf5": b"weights",
@@ -67,7 +68,9 @@ def test_only_what_is_read_is_downloaded(hub, commit):
     assert names(folder) == ["config.json", "model.safetensors", "vocab.txt"]
     assert (folder / "model.safetensors").read_bytes() == FILES["model.safetensors"]
     assert folder.name == commit
-    assert not any(word in path for path in hub.downloads() for word in (".bin", ".h5", ".py"))
+    assert not any(
+        word in path for path in hub.downloads() for word in (".bin", ".h5", ".py", ".pkl")
+    )
 
 
 def test_revisions_and_folders(hub, commit):
@@ -119,12 +122,25 @@ def test_what_is_not_there(hub, commit, address, message):
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize("name", ["tf_model.h5", "pytorch_model.bin"])
-def test_weights_that_are_never_downloaded(hub, name):
-    hub.add("a/b", {"config.json": b"{}", name: b"weights"})
+def test_weights_that_are_never_downloaded(hub):
+    hub.add("a/b", {"config.json": b"{}", "tf_model.h5": b"weights", "training_args.bin": b"N."})
     with pytest.raises(ValueError, match="neither weights.hdf5 nor a safetensors .* never downlo"):
         download_repository("hf://a/b")
     assert [path.rsplit("/", 1)[-1] for path in hub.downloads()] == ["config.json"]
+
+
+@pytest.mark.parametrize("folder", ["", "inner/"])
+def test_files_of_pytorch_in_place_of_safetensors(hub, folder):
+    one = {"config.json": b"{}", "pytorch_model.bin": b"weights", "training_args.bin": b"N."}
+    hub.add("a/one", {folder + name: data for name, data in one.items()})
+    found = download_repository(f"hf://a/one/{folder}")
+    assert names(found) == ["config.json", "pytorch_model.bin"]
+    hub.asked.clear()
+    assert download_repository(f"hf://a/one/{folder}") == found and not hub.downloads()
+    several = ["pytorch_model.bin.index.json", "pytorch_model-00001-of-00002.bin"]
+    several.append("pytorch_model-00002-of-00002.bin")
+    hub.add("a/several", dict.fromkeys([*several, "optimizer.bin"], b"weights"))
+    assert names(download_repository("hf://a/several")) == sorted(several)
 
 
 @pytest.mark.parametrize("status", [403, 429, 500, 503])

@@ -5,6 +5,7 @@ import re
 import pytest
 
 from tfreps._src.presets import preset_table
+from tfreps._src.presets.archives import is_archive
 from tfreps._src.presets.preset_table import (
     Preset,
     PresetFile,
@@ -24,6 +25,7 @@ def preset(hub, **changes):
         for name, content in FILES.items()
     ]  # fmt: skip
     row = {"kind": "elmo", "description": "Tiny.", "parameters": 7, "license": "MIT"}
+    row |= {"language": "English", "tokens": "words"}
     row |= {"citation": "nobody", "files": files, "unverified": [], "sources": ["a test"]}
     return Preset(name="tiny", **{**row, **changes})
 
@@ -39,14 +41,39 @@ def tiny(hub, monkeypatch):
 def test_the_rows_are_complete():
     for name, row in rows().items():
         assert row.name == name and row.description.endswith(".") and row.license and row.citation
-        assert row.sources and row.kind in ("elmo", "bert", "sentences")
+        assert row.sources and row.kind in ("elmo", "many_langs", "bert", "sentences")
+        assert row.language and row.tokens
         for file in row.files:
-            assert all(re.fullmatch(r"https://[^/]+/\S+", url) for url in file.urls) and file.urls
-            assert file.checksum is None or re.fullmatch("[0-9a-f]{40}|[0-9a-f]{64}", file.checksum)
+            assert all(re.fullmatch(r"https?://[^/]+/\S+", url) for url in file.urls) and file.urls
+            digits = "[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64}"
+            assert file.checksum is None or re.fullmatch(digits, file.checksum)
         if any(file.checksum is None for file in row.files[-1:]):
             assert "checksum" in " ".join(row.unverified)
         if row.kind == "elmo":
-            assert [file.name for file in row.files] == ["options.json", "weights.hdf5"]
+            names = [file.name for file in row.files]
+            assert names == ["options.json", "weights.hdf5"] or names[0].endswith("-elmo.tar.gz")
+        elif row.kind == "many_langs":
+            assert len(row.files) == 1 and is_archive(row.files[0].name)
+
+
+def test_the_archives_of_many_languages():
+    """Numbers of the README in the PyPI package elmoformanylangs 0.0.4.post2."""
+    found = {name: row for name, row in rows().items() if row.kind == "many_langs"}
+    assert len(found) == 45  # 44 archives of NLPL, and simplified Chinese
+    numbers = {
+        **{"Arabic": 136, "Old Church Slavonic": 140, "Estonian": 146, "Ancient Greek": 153},
+        **{"Dutch": 164, "Norwegian Bokmål": 165, "Uyghur": 175, "Chinese (traditional)": 179},
+    }
+    rows_of = {row.language: row for row in found.values()}
+    assert len(rows_of) == 45
+    for language, number in numbers.items():
+        [file] = rows_of[language].files
+        assert file.name == f"{number}.zip"
+        assert file.urls == [
+            f"http://vectors.nlpl.eu/repository/{n}/{number}.zip" for n in (20, 11)
+        ]
+    archives = [row.files[0].name for row in found.values() if row.files[0].name.endswith(".zip")]
+    assert archives == [f"{number}.zip" for number in range(136, 180)]
 
 
 def test_facts_of_the_published_models():
@@ -66,8 +93,9 @@ def test_facts_of_the_published_models():
 
 def test_it_is_printed_as_a_table(hub):
     head, line = repr(PresetTable([preset(hub)])).splitlines()
-    assert head.split() == ["name", "kind", "parameters", "size", "source", "license", "checksum"]
-    assert line.split()[:3] == ["tiny", "elmo", "0.0M"]
+    assert head.split()[:4] == ["name", "kind", "language", "parameters"]
+    assert head.split()[4:] == ["size", "source", "license", "checksum"]
+    assert line.split()[:4] == ["tiny", "elmo", "English", "0.0M"]
     assert len(repr(table()).splitlines()) == len(rows()) + 1
 
 
@@ -118,4 +146,4 @@ def test_the_file_is_json_with_unique_names():
     names = []
     text = preset_table.importlib.resources.files("tfreps._src.presets").joinpath("table.json")
     json.loads(text.read_text(), object_pairs_hook=lambda pairs: names.append(dict(pairs)) or pairs)
-    assert len(set(rows())) == len(names[-1])
+    assert list(rows())[: len(names[-1])] == list(names[-1])

@@ -1,11 +1,8 @@
 """Each kind of model files is found and opened; any other path raises a clear error."""
 
-import shlex
-import subprocess
-import sys
-
 import pytest
 
+import tfreps
 from tests import tiny_bert
 from tests.convert.bert_folders import (
     USUAL,
@@ -15,7 +12,7 @@ from tests.convert.bert_folders import (
     google_config,
     hugging_face,
 )
-from tfreps._src.convert import array_files
+from tfreps._src.convert.torch_files import START
 from tfreps._src.runs.locate import (
     AESPRESSO,
     BERT,
@@ -80,10 +77,9 @@ def with_keras_file(path):
     (hugging_face(path) / "model.safetensors").rename(path / "tf_model.h5")
 
 
-def with_pickles(path):
+def with_pickle(path):
     (hugging_face(path) / "model.safetensors").unlink()
-    for name in "pytorch_model-2.bin", "pytorch_model-1.bin", "training_args.bin":
-        (path / name).write_bytes(b"\x80\x02")
+    (path / "pytorch_model.bin").write_bytes(b"\x80\x02}.")
 
 
 @pytest.mark.parametrize(
@@ -91,7 +87,7 @@ def with_pickles(path):
     [
         (lambda path: None, "does not exist. Expected a local path"),
         (without("config.json"), "expected config.json next to the weights; there is none"),
-        (without("model.safetensors"), "expected model.safetensors or .*; found config.json"),
+        (without("model.safetensors"), "expected one of model.safetensors, .*; found config.json"),
         (
             only("readme.md"),
             "it contains readme.md. Expected one of: a Hugging Face folder",
@@ -101,7 +97,7 @@ def with_pickles(path):
             "loaded; it contains nothing. Expected one of: a Hugging Face folder",
         ),
         (with_keras_file, "tf_model.h5 is a file of transformers 4(.|\n)*TFBertModel as Model; M"),
-        (with_pickles, "pytorch_model-1.bin is a pickle, which tfreps never(.|\n)*weights_only"),
+        (with_pickle, "pytorch_model.bin: expected a file of `torch.save`; got one that starts"),
         (only("config.json", "{"), "config.json is not a JSON file"),
         (only("config.json", "[]"), "config.json: expected a JSON object .* of type list"),
         (only("config.json", POINTER), "config.json is a git-lfs pointer"),
@@ -121,41 +117,11 @@ def test_a_file_of_something_else(tmp_path):
         BertEncoder.from_pretrained(tmp_path / "vocab.txt")
 
 
-@pytest.mark.parametrize("start", [b"\x80\x02", b"PK\x03\x04"])
-def test_a_pickle_by_its_own_name(tmp_path, start):
-    (tmp_path / "bert.model.epoch.3").write_bytes(start)
-    with pytest.raises(ValueError) as error:
-        BertEncoder.from_pretrained(tmp_path / "bert.model.epoch.3")
-    command = str(error.value).splitlines()[-1]
-    assert command.startswith('  python -c "import torch;')
-    assert "bert.model.epoch.3.safetensors" in command and "training_args" not in command
-
-
-TORCH = """
-class Array(str):
-    clone = contiguous = lambda self: self
-def load(path, map_location, weights_only):
-    arrays = {"a": Array("1"), "b": Array("2")}
-    return {"epoch": 3, "model_state_dict": arrays} if "epoch" in path else arrays
-"""
-SAFETENSORS = """
-def save_file(arrays, path, metadata):
-    open(path, "w").write(repr((arrays, metadata)))
-"""
-
-
-@pytest.mark.parametrize("name", ["bert.model.epoch.3", "pytorch_model.bin"])
-def test_the_command_that_converts_a_pickle(tmp_path, name):
-    """Uses stubs for PyTorch; aespresso stores the arrays under one key of a dict."""
-    (tmp_path / "torch.py").write_text(TORCH)
-    (tmp_path / "safetensors").mkdir()
-    (tmp_path / "safetensors" / "__init__.py").write_text("")
-    (tmp_path / "safetensors" / "torch.py").write_text(SAFETENSORS)
-    advice = array_files.conversion([tmp_path / name], tmp_path / "model.safetensors")
-    command = shlex.split(advice.splitlines()[-1])
-    subprocess.run([sys.executable, *command[1:]], cwd=tmp_path, check=True)
-    written = next(tmp_path.glob("*.safetensors")).read_text()
-    assert written == "({'a': '1', 'b': '2'}, {'format': 'pt'})"
+@pytest.mark.parametrize("name", ["encoder.pkl", "token_embedder.pkl"])
+def test_one_file_of_elmo_for_many_langs(tmp_path, name):
+    (tmp_path / name).write_bytes(START)
+    with pytest.raises(ValueError, match=f"{name} is one of .*ELMoForManyLangs. Pass its folder, "):
+        tfreps.load(tmp_path / name)
 
 
 def kind_of(path):
@@ -166,10 +132,14 @@ def kind_of(path):
 def test_each_kind_of_files(tmp_path):
     bert = hugging_face(tmp_path / "bert")
     assert kind_of(bert) is kind_of(bert / "model.safetensors") is HUGGING_FACE
+    (bert / "model.safetensors").rename(bert / "pytorch_model.bin")
+    assert kind_of(bert) is kind_of(bert / "pytorch_model.bin") is HUGGING_FACE
     run, _ = tiny_bert.write_run(tmp_path / "run", tiny_bert.pieces("the"))
     assert kind_of(run) is RUN and kind_of(run / "model.keras") is KERAS_FILE
     (tmp_path / "bert.model.epoch.3.safetensors").touch()
-    assert kind_of(tmp_path / "bert.model.epoch.3.safetensors") is AESPRESSO
+    (tmp_path / "bert.model.epoch.3").write_bytes(START)
+    for name in "bert.model.epoch.3.safetensors", "bert.model.epoch.3":
+        assert kind_of(tmp_path / name) is AESPRESSO
     (tmp_path / "bert_model.ckpt.index").touch()
     for name in "bert_model.ckpt", "bert_model.ckpt.index", ".":
         assert kind_of(tmp_path / name) is GOOGLE

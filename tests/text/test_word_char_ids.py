@@ -18,6 +18,10 @@ def test_sizes(indexer):
     assert indexer([]).shape == (0, 0, 8) and indexer([[], ["a"]]).shape == (2, 1, 8)
     without = WordCharIndexer(["a"], max_characters=7)
     assert without.vocabulary_size is None and without([["a"]]).shape == (1, 1, 7)
+    alone = WordCharIndexer(None, ["a"], max_characters=7)
+    assert alone.num_character_ids is None and alone([["a", "b"]]).tolist() == [[[1], [2]]]
+    with pytest.raises(ValueError, match="`characters` or `words` must be a list"):
+        WordCharIndexer(None)
 
 
 @pytest.mark.parametrize(
@@ -37,9 +41,9 @@ def test_tokens(indexer, token, ids):
     assert indexer([["a", token], ["a"]])[:, 1].tolist() == [ids, [0] * 8]
 
 
-@pytest.mark.parametrize("words", [["a"], None])
-def test_boundaries(words):
-    indexer = WordCharIndexer(["a", "b"], words, max_characters=7)
+@pytest.mark.parametrize("lists", [(["a", "b"], ["a"]), (["a", "b"], None), (None, ["a"])])
+def test_boundaries(lists):
+    indexer = WordCharIndexer(*lists, max_characters=7)
     rows = boundary_rows(indexer.num_character_ids, indexer.vocabulary_size, 7)
     assert [row.tolist() for row in rows] == indexer([["<bos>", "<eos>"]])[0].tolist()
 

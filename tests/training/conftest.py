@@ -65,7 +65,7 @@ def labeled(tmp_path_factory):
 @pytest.fixture(scope="session")
 def classifier(labeled, tmp_path_factory):
     """Folder of a finished run of a TextCNN. Do not change it."""
-    sizes = ["--encoder", "cnn", "--num-filters", "8", "--widths", "2", "3", "--embedding-dim", "8"]
+    sizes = ["--encoder", "cnn", "--embedding-dim", "8", "--set", "num_filters=8", "widths=2,3"]
     return made_once(
         tmp_path_factory,
         "classifier",

@@ -21,7 +21,7 @@ WORDS = "went saw then home now and".split()
 OPENERS = {"mr": "PER", "in": "LOC"}
 FAST = ["--learning-rate", "0.02", "--batch-tokens", "128", "--dropout", "0.1"]
 WORD_TAGGER = ["--learning-rate", "0.01", "--units", "20", "--dropout", "0", "--epochs", "7"]
-TAGGER = ["--characters", "cnn", "--max-characters", "12", *WORD_TAGGER]
+TAGGER = ["--characters", "cnn", "--set", "max_characters=12", *WORD_TAGGER]
 SMALL = ["--encoder", "bilstm", "--units", "12", "--embedding-dim", "8"]
 
 

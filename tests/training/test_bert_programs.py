@@ -65,8 +65,9 @@ def train(program, line, run, *more):
 @pytest.fixture(scope="module")
 def classifier(characters, files, tmp_path_factory):
     """A finished run on character tokens. Do not change it."""
-    more = ["--pooling", "mean_max", "--num-layers", "1", "--epochs", "8", "--layer-decay", "0.9"]
-    line = [*files["tsv"], *flags(characters, *more, "--bert-dropout", "0.1")]
+    more = ["--pooling", "mean_max", "--num-layers", "1", "--epochs", "8"]
+    more += ["--set", "layer_decay=0.9", "bert_dropout=0.1"]
+    line = [*files["tsv"], *flags(characters, *more)]
     return train("train-classifier", line, tmp_path_factory.mktemp("c") / "run")
 
 
@@ -129,7 +130,7 @@ def test_a_classifier_on_characters(classifier, files, tmp_path):
 def test_the_recipe_of_aespressos_stopped_and_gone_on_with(characters, files, tmp_path):
     """Sizes and rates differ from the recipe; cut texts, L2 and the hidden layer do not."""
     line = [*files["tsv"], "--config", "bert_6x384", "--bert", characters, "--num-layers", "1"]
-    line += ["--learning-rate", "0.003", "--bert-dropout", "0.1", "--max-length", "24"]
+    line += ["--learning-rate", "0.003", "--set", "bert_dropout=0.1", "--max-length", "24"]
     line += ["--keep-checkpoints"]
     run = train("train-classifier", line, tmp_path / "run", "--epochs", "2")
     steps = results(run)["best"]["steps"]
@@ -215,7 +216,7 @@ def test_texts_that_are_too_long(characters, tmp_path, capsys):
     [
         (["--encoder", "bert"], "--bert is missing: run folder of 'tfreps pretrain-bert' or"),
         (["--bert", "x"], "--bert has no effect with --encoder bilstm; it applies to bert."),
-        (["--layer-decay", "0.9"], "--layer-decay requires --bert."),
+        (["--set", "layer_decay=0.9"], "--set layer_decay requires --bert."),
         (["--encoder", "bert", "--bert", "nowhere"], "error: nowhere does not exist. Expected"),
         (
             ["--encoder", "bert", "--bert", "x", "--tokens", "words"],
@@ -227,8 +228,8 @@ def test_texts_that_are_too_long(characters, tmp_path, capsys):
         ),
         (["--encoder", "bert", "--bert", "RUN", "--freeze-blocks", "3"], "got 3"),
         (
-            ["--encoder", "bert", "--bert", "x", "--bert-from-scratch", "--freeze-blocks", "1"],
-            "--freeze-blocks cannot be combined with --bert-from-scratch.",
+            "--encoder bert --bert x --set bert_from_scratch=true --freeze-blocks 1".split(),
+            "--freeze-blocks cannot be combined with --set bert_from_scratch=true.",
         ),
         (["--encoder", "bert", "--bert", "RUN", "--num-layers", "3"], "the number of blocks"),
         (
@@ -253,8 +254,8 @@ def test_the_way_of_a_bert_without_one(files, tmp_path, capsys):
 @pytest.mark.slow
 def test_a_stopped_run_goes_on(characters, files, tmp_path):
     """One epoch and another are equal to two."""
-    line = [*files["tsv"], *flags(characters, "--num-layers", "1", "--bert-dropout", "0.2")]
-    line += ["--layer-decay", "0.5", "--keep-checkpoints"]
+    line = [*files["tsv"], *flags(characters, "--num-layers", "1", "--set", "bert_dropout=0.2")]
+    line += ["--set", "layer_decay=0.5", "--keep-checkpoints"]
     two = train("train-classifier", line, tmp_path / "two", "--epochs", "2")
     one = train("train-classifier", line, tmp_path / "one", "--epochs", "1")
     train("train-classifier", ["--epochs", "2"], one, "--resume")  # the run has the other options

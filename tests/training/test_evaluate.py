@@ -225,7 +225,7 @@ def test_runs_of_another_kind(tmp_path, capsys):
 
 @pytest.mark.slow
 def test_a_run_that_is_trained_further_has_no_temperature(labeled, tmp_path):
-    sizes = ["--encoder", "cnn", "--num-filters", "8", "--widths", "2", "--embedding-dim", "8"]
+    sizes = ["--encoder", "cnn", "--set", "num_filters=8", "widths=2", "--embedding-dim", "8"]
     run = tmp_path / "run"
     more = "--keep-checkpoints", "--monitor", "val_loss", "--epochs"
     train_classifier(labeled, run, *more, 1, sizes=sizes)

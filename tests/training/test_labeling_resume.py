@@ -33,12 +33,12 @@ sys.exit(main(sys.argv[3:]))
 """
 # Everything that has a state: dropout, a decaying rate, a group of variables, patience.
 MORE = ["--epochs", "3", "--checkpoint-every", "4", "--dropout", "0.3"]
-MORE += ["--embedding-learning-rate", "0.01", "--batch-tokens", "256", "--learning-rate", "0.02"]
-MORE += ["--deterministic", "--keep-checkpoints"]
-TAGGER = ["--scheme", "bio", *labeling.SMALL, "--characters", "bilstm", "--decay", "0.9", *MORE]
-CLASSIFIER = ["--encoder", "cnn", "--num-filters", "8", "--embedding-dim", "8", *MORE]
-CLASSIFIER += ["--monitor", "val_auc", "--plateau-decay", "0.5", "--truncation-rate", "0.5"]
-CLASSIFIER += ["--l2", "0.001", "--warmup-steps", "5"]
+MORE += ["--batch-tokens", "256", "--learning-rate", "0.02"]
+MORE += ["--set", "embedding_learning_rate=0.01", "--deterministic", "--keep-checkpoints"]
+TAGGER = ["--scheme", "bio", *labeling.SMALL, "--characters", "bilstm", "--set", "decay=0.9", *MORE]
+CLASSIFIER = ["--encoder", "cnn", "--set", "num_filters=8", "--embedding-dim", "8", *MORE]
+CLASSIFIER += ["--monitor", "val_auc", "--set", "plateau_decay=0.5", "truncation_rate=0.5"]
+CLASSIFIER += ["--set", "l2=0.001", "--warmup-steps", "5"]
 
 
 @pytest.mark.slow
@@ -48,7 +48,7 @@ def test_the_chosen_precision_is_stored_and_resumed_on_any_machine(
 ):
     files, run = labeling.write_labeled(tmp_path, (30, 10, 10)), tmp_path / "run"
     instructions = "tfreps._src.models.precision.bfloat16_instructions"
-    wide = ["--encoder", "slstm", "--units", "256", "--num-steps", "2", "--embedding-dim", "8"]
+    wide = ["--encoder", "slstm", "--units", "256", "--set", "num_steps=2", "--embedding-dim", "8"]
     monkeypatch.setattr(instructions, lambda: "AVX512_BF16")
     more = ["--epochs", 1, "--keep-checkpoints"]
     labeling.train_classifier(files, run, *more, sizes=wide)

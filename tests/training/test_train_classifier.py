@@ -74,8 +74,8 @@ def test_a_bag_of_words_does_not_learn_it(labeled, tmp_path):
 @pytest.mark.parametrize(
     "sizes",
     [
-        [*labeling.SMALL, "--pooling", "attention", "--hidden-units", "8"],
-        ["--encoder", "slstm", "--units", "16", "--num-steps", "3", "--embedding-dim", "8"],
+        [*labeling.SMALL, "--pooling", "attention", "--set", "hidden_units=8"],
+        ["--encoder", "slstm", "--units", "16", "--set", "num_steps=3", "--embedding-dim", "8"],
         ["--encoder", "linear", "--learning-rate", "0.1"],
     ],
     ids=["bilstm", "slstm", "window"],
@@ -89,7 +89,7 @@ def test_other_encoders_learn_it_too(labeled, tmp_path, sizes):
 @pytest.mark.slow
 def test_a_transformer_learns_it_in_more_and_smaller_steps(labeled, tmp_path):
     flags = [*labeling.FAST, "--learning-rate", "0.003", "--epochs", "25", "--patience", "25"]
-    flags += ["--encoder", "transformer", "--hidden-dim", "32", "--num-heads", "4"]
+    flags += ["--encoder", "transformer", "--set", "hidden_dim=32", "num_heads=4"]
     flags += ["--embedding-dim", "16", "--pooling", "attention", "--run", str(tmp_path / "run")]
     assert main(["train-classifier", *labeled, *flags]) == 0
     assert accuracy(tmp_path / "run") >= 0.95
@@ -119,8 +119,8 @@ def test_vectors_that_were_stored_before_and_a_part_held_out(tmp_path):
 @pytest.mark.slow
 def test_the_ingredients_of_a_recipe(labeled, tmp_path):
     """AUC as the monitor, warmup, plateau decay, cut texts and L2 have an effect."""
-    more = ["--monitor", "val_auc", "--plateau-decay", "0.5", "--warmup-steps", "4", "--l2", "1e-4"]
-    more += ["--truncation-rate", "0.3", "--epochs", "6", "--learning-rate", "0.04"]
+    more = ["--monitor", "val_auc", "--warmup-steps", "4", "--set", "plateau_decay=0.5", "l2=1e-4"]
+    more += ["--set", "truncation_rate=0.3", "--epochs", "6", "--learning-rate", "0.04"]
     run = train_classifier(labeled, tmp_path / "run", *more, sizes=EMBEDDINGS)
     best, lines = results(run)["best"], labeling.history(run)
     found = [line["auc"] for line in lines if line["run"] == "validation"]
@@ -164,7 +164,7 @@ def test_balanced_weights(tmp_path, capsys):
 def test_elmo_beside_words_in_bfloat16(labeled, tmp_path):
     path, _ = tiny_run.make_run(tmp_path / "bilm")
     more = ["--elmo", path, "--precision", "bfloat16", "--epochs", "1", "--max-length", "5"]
-    sizes = ["--encoder", "cnn", "--num-filters", "4", "--embedding-dim", "4"]
+    sizes = ["--encoder", "cnn", "--set", "num_filters=4", "--embedding-dim", "4"]
     run = train_classifier(labeled, tmp_path / "run", *more, sizes=sizes)
     assert 0.3 < accuracy(run) <= 1 and (run / "plots" / "elmo_mix.png").exists()
     assert results(run)["training"]["tokens"] <= 5 * 320

@@ -104,7 +104,7 @@ def test_context_and_characters_are_what_it_learns_from(tagged, tmp_path):
     [
         (
             0.9,
-            ["--encoder", "slstm", "--units", "32", "--num-steps", "4", "--embedding-dim", "16"]
+            ["--encoder", "slstm", "--units", "32", "--set", "num_steps=4", "--embedding-dim", "16"]
             + ["--characters", "none"],
         ),
         (0.9, ["--encoder", "linear", "--learning-rate", "0.1"]),
@@ -171,7 +171,7 @@ def largest_difference(bilm_weights):
 @pytest.mark.slow
 def test_frozen_word_vectors_and_a_frozen_elmo(few, tmp_path):
     flags, vectors = few
-    more = ["--no-trainable-embeddings", "--epochs", "2"]
+    more = ["--set", "trainable_embeddings=false", "--epochs", "2"]
     run = train_tagger(flags, tmp_path / "run", *more, sizes=EMBEDDINGS)
     words, elmo, bilm = weights_of(run)
     assert largest_change(vectors, words) < 1e-6 and largest_difference(bilm) == 0
@@ -210,7 +210,8 @@ def test_words_of_the_file_alone_are_known_in_lower_case(tmp_path, capsys):
 @pytest.mark.slow
 def test_learning_rates_of_their_own(few, tmp_path):
     flags, vectors = few
-    more = ["--embedding-learning-rate", "1e-9", "--elmo-fine-tune", "--elmo-learning-rate", "0.01"]
+    more = ["--elmo-fine-tune", "--elmo-learning-rate", "0.01"]
+    more += ["--set", "embedding_learning_rate=1e-9"]
     run = train_tagger(flags, tmp_path / "a", *more, "--epochs", "2", sizes=EMBEDDINGS)
     words, _, bilm = weights_of(run)
     assert largest_change(vectors, words) < 1e-6 and largest_difference(bilm) > 1e-3
@@ -220,7 +221,7 @@ def test_learning_rates_of_their_own(few, tmp_path):
 def test_the_top_layer_of_elmo_beside_trained_words(few, tmp_path):
     flags, vectors = few
     run = train_tagger(
-        flags, tmp_path / "run", "--elmo-top-only", "--epochs", "2", sizes=EMBEDDINGS
+        flags, tmp_path / "run", "--set", "elmo_top_only=true", "--epochs", "2", sizes=EMBEDDINGS
     )
     words, elmo, bilm = weights_of(run)
     assert largest_change(vectors, words) > 1e-3 and largest_difference(bilm) == 0

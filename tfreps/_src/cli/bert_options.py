@@ -2,7 +2,7 @@
 
 from tfreps._src.cli.command import Group
 from tfreps._src.cli.option_rules import brought_by
-from tfreps._src.cli.options import Option
+from tfreps._src.cli.options import Option, with_levels
 from tfreps._src.cli.training_options import (
     LABELING,
     OPTIMIZER,
@@ -142,8 +142,12 @@ TRAINING = {
     ),
 }  # fmt: skip
 CHANGEABLE = "dropout", "attention_dropout"  # options of a model that can be changed with --init
+COMMON = (  # options that --help shows
+    *("train", "validation", "format", "max_length", "tokens", "vocabulary", "cased"),
+    *("next_sentence", "mask_rate", "whole_words", "init", "size", "epochs", "batch_tokens"),
+    *("learning_rate", "warmup_steps", "time_limit_minutes", "run", "resume", "overwrite"),
+)
 GROUPS = [
-    RUN_GROUP,
     Group("text", "Training and validation text, and its format.", TEXT),
     Group("tokens", "Tokenizer and vocabulary.", brought_by("init", TOKENS)),
     Group("tasks", "Pre-training tasks.", TASKS),
@@ -153,5 +157,7 @@ GROUPS = [
         brought_by("init", MODEL, CHANGEABLE),
     ),
     Group("training", "Length of training, batches and optimizer.", TRAINING),
+    RUN_GROUP,
 ]
+GROUPS = [group._replace(options=with_levels(group.options, COMMON)) for group in GROUPS]
 SIZES = sorted(set(MODEL) - {"init", "size"})

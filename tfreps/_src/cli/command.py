@@ -2,21 +2,41 @@
 
 import argparse
 import difflib
+import functools
 import itertools
 import pathlib
 import re
 import sys
-import textwrap
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
+from tfreps._src.cli.command_help import (
+    METAVARS,
+    HelpFormatter,
+    Parser,
+    Show,
+    default_text,
+    value_name,
+    value_words,
+)
 from tfreps._src.cli.option_rules import Term, check_rules
-from tfreps._src.cli.options import Option, as_clause, as_flag, check_value, from_json
+from tfreps._src.cli.options import (
+    ADVANCED,
+    COMMON,
+    KEY,
+    Option,
+    as_clause,
+    as_flag,
+    as_typed,
+    check_value,
+    from_json,
+    from_text,
+    listed,
+)
 from tfreps._src.cli.start_tensorflow import start_tensorflow
 from tfreps._src.files.json_files import read_json
 
 OF_A_COMMAND = "run", "resume", "overwrite", "time_limit_minutes"  # not inherited by a resumed run
-METAVARS = {int: "N", float: "X"}
 
 
 class Group(NamedTuple):
@@ -30,17 +50,18 @@ class Group(NamedTuple):
 class Command:
     """Command line of a command: its options, help and errors.
 
-    Flags override `--config FILE`, which overrides the defaults. If the command has the
-    options `run` and `resume`, the options of the run to resume replace the defaults, except
-    those that apply to a single command (`OF_A_COMMAND`).
+    Flags override `--set KEY=VALUE`, which overrides `--config FILE`, which overrides the defaults.
+    If the command has the options `run` and `resume`, the options of the run to resume replace the
+    defaults, except those that apply to a single command (`OF_A_COMMAND`). `--help` shows the
+    common options, and `--help-all` also the advanced ones and the keys (`level` of `Option`).
 
     Args:
         name: str. Name after `tfreps`, such as `"tag"`.
         about: str. The first line is shown at the start of the help; `python -OO` passes `None`.
         arguments: dict of name -> `Option`. Positional arguments.
         groups: iterable of `Group`. The options.
-        examples: tuple of str. Commands shown at the end of the help.
-        usage: str. Usage line. If `None`, argparse generates it.
+        examples: tuple of str. Commands shown at the start of the help.
+        usage: str. Usage line. If `None`, it has the arguments and the required options.
         recipes: path of a folder of JSON files that `--config` accepts by name, or `None`.
         either: tuple of names of options that exclude each other. If one of them is given, the
             values of all of them in the resumed run are ignored.
@@ -77,7 +98,9 @@ class Command:
         self.tensorflow = tensorflow
         self.options = {n: option for group in self.groups for n, option in group.options.items()}
         self.resumes = {"run", "resume"} <= set(self.options)
-        self.flags = {name: as_flag(name) for name in self.options} | (flags or {})
+        self.keys = [name for name, option in self.options.items() if option.level == KEY]
+        self.has_more = any(option.level != COMMON for option in self.options.values())
+        self.flags = {name: as_typed(name, self.options) for name in self.options} | (flags or {})
 
     def run(self, work: Callable, argv: list[str] | None = None) -> int:
         """Parses the options, starts TensorFlow and returns the exit code of `work(options)`.
@@ -114,7 +137,8 @@ class Command:
         self._check_flags(parser, argv)
         # Before Python 3.13, `parse_intermixed_args` loses the arguments after `--`.
         options = parser.parse_args(argv) if "--" in argv else parser.parse_intermixed_args(argv)
-        del options.config
+        for name in "config", "set":
+            vars(options).pop(name, None)
         self.check(options)
         return options
 
@@ -128,45 +152,106 @@ class Command:
                 is_new = self.resumes and options.resume and name != "run"
                 hint = f" There is no run in {options.run} to resume." if is_new else ""
                 raise ValueError(f"{as_flag(name)} is missing: {as_clause(option.about)}.{hint}")
-            check_value(as_flag(name), value, option)
+            check_value(as_typed(name, self.options), value, option)
         check_rules(options, self.options)
 
-    def parser(self, given: dict | None = None) -> argparse.ArgumentParser:
-        """Returns the parser, in which the values of the dict `given` replace defaults."""
-        given = given or {}
-        lines = [f"  {line}" for command in self.examples for line in command.splitlines()]
-        parser = _Parser(
+    def parser(
+        self, given: dict | None = None, levels: tuple[str, ...] = (COMMON, ADVANCED)
+    ) -> argparse.ArgumentParser:
+        """Returns the parser, in which the values of the dict `given` replace defaults.
+
+        `levels` are those of the options that it has. A parser with keys only serves to show help.
+        """
+        parser = Parser(
             prog=f"tfreps {self.name}",
-            usage=self.usage,
-            description=self.about,
-            epilog="\n".join(["examples:", *lines]) if lines else None,
-            formatter_class=_HelpFormatter,
+            usage=self.usage or self._usage(),
+            description="\n\n".join([self.about, *self._example_lines()]),
+            epilog=self._note(levels),
+            formatter_class=HelpFormatter,
             add_help=False,
             allow_abbrev=False,
         )
+        into = parser.add_argument_group("arguments")
         for name, option in self.arguments.items():
             nargs = (
                 ("+" if option.many else None) if option.required else "*" if option.many else "?"
             )
-            parser.add_argument(
+            into.add_argument(
                 name, nargs=nargs, metavar=option.metavar, default=option.default,
                 choices=option.choices, help=self.help(option),
             )  # fmt: skip
-        general = parser.add_argument_group("general", "Options that every command has.")
-        general.add_argument("-h", "--help", action="help", help="Show this help and exit.")
-        names = f", or the name of a recipe ({', '.join(self.recipes)})" if self.recipes else ""
-        about = f"JSON file with options{names}. Flags override it."
-        general.add_argument("--config", metavar="FILE", help=about)
         for group in self.groups:
-            into = parser.add_argument_group(group.title, group.about)
-            for name, option in group.options.items():
-                self._add(into, name, option, given)
-        parser.set_defaults(**given)
+            shown = {name: row for name, row in group.options.items() if row.level in levels}
+            if shown:
+                into = parser.add_argument_group(group.title, group.about)
+                for name, option in shown.items():
+                    self._add(into, name, option, given or {})
+        self._add_general(parser)
+        defaults = {name: self.options[name].default for name in self.keys}
+        parser.set_defaults(**defaults | (given or {}))
         return parser
 
+    def help_text(self, is_complete: bool = False) -> str:
+        """Returns the help: the common options or, if `is_complete`, all options and keys."""
+        levels = (COMMON, ADVANCED, KEY) if is_complete else (COMMON,)
+        return self.parser(levels=levels).format_help()
+
+    def _usage(self):
+        words = [value_words(name, option) for name, option in self.arguments.items()]
+        words += [
+            f"{as_flag(name)} {value_words(name, option._replace(required=True))}"
+            for name, option in self.options.items()
+            if self._is_required(name)
+        ]
+        return " ".join([f"tfreps {self.name}", *words, "[options]"])
+
+    def _is_required(self, name):
+        """Returns True if an option must be given; the run to resume may give all but itself."""
+        return self.options[name].required is True and (not self.resumes or name == "run")
+
+    def _example_lines(self):
+        lines = [f"  {line}" for command in self.examples for line in command.splitlines()]
+        return ["\n".join(["examples:", *lines])] if lines else []
+
+    def _note(self, levels):
+        """Returns the end of the help, which names `--help-all` or explains keys; or `None`."""
+        more = sum(option.level == ADVANCED for option in self.options.values())
+        keys = f" and {len(self.keys)} keys of --config" if self.keys else ""
+        if self.has_more and levels == (COMMON,):
+            return f"{more} more options{keys}: tfreps {self.name} --help-all"
+        if KEY in levels and self.keys:
+            return (
+                "Names without dashes are keys of --config, which --set also accepts, as in "
+                f"{self._with_value(as_typed(self.keys[0], self.options))}."
+            )
+        return None
+
+    def _add_general(self, parser):
+        group = parser.add_argument_group("general", "Options that every command has.")
+        group.add_argument(
+            "-h", "--help", action=Show, text=self.help_text, help="Show this help and exit."
+        )
+        if self.has_more:
+            text = functools.partial(self.help_text, True)
+            group.add_argument(
+                "--help-all", action=Show, text=text, help="Show all options and exit."
+            )
+        names = f", or the name of a recipe ({', '.join(self.recipes)})" if self.recipes else ""
+        about = f"JSON file with options{names}. Flags override it."
+        group.add_argument("--config", metavar="FILE", help=about)
+        if self.keys:
+            about = (
+                "Options by their names in --config, also those without a flag. They override "
+                "--config."
+            )
+            group.add_argument("--set", metavar="KEY=VALUE", nargs="+", action="extend", help=about)
+
     def _add(self, group, name, option, given):
-        """Adds the flag of an option to a group of a parser."""
+        """Adds the flag of an option to a group of a parser, or shows a key in the group."""
         flag, help = as_flag(name), self.help(option)
+        if option.level == KEY:
+            group.add_argument(name, metavar=f"{name}={value_name(name, option)}", help=help)
+            return
         if option.kind is bool:
             action = argparse.BooleanOptionalAction if option.default else "store_true"
             switch = group.add_argument(flag, action=action, default=option.default)
@@ -177,8 +262,7 @@ class Command:
             more["choices"] = option.choices
         else:
             more["metavar"] = option.metavar or METAVARS.get(option.kind)
-        # The run to resume may give any option except the run itself.
-        if option.required is True and (not self.resumes or name == "run"):
+        if self._is_required(name):
             more["required"] = name not in given
         group.add_argument(flag, type=option.kind, default=option.default, help=help, **more)
 
@@ -186,7 +270,7 @@ class Command:
         """Returns the help of an option, with its default after the first sentence."""
         about, default = option.about, default_text(option.default)
         if isinstance(option.required, str):
-            about += f" Required with {Term.read(option.required).words()}."
+            about += f" Required with {Term.read(option.required).words(self.options)}."
         elif option.required and self.resumes and option is not self.options["run"]:
             about += " Required for a new run."
         if default:
@@ -194,28 +278,57 @@ class Command:
             about = f"{first} (default: {default}){end}{rest or ''}"
         return about.replace("%", "%%")
 
-    def _check_flags(self, parser, argv):
-        """Ends the command with an error that suggests a similar flag if a flag is unknown."""
-        known = ["--help", "--config", *map(as_flag, self.options)]
-        known += [
-            as_flag(f"no_{n}") for n, option in self.options.items() if option.default is True
+    def typed_flags(self) -> dict[str, str]:
+        """Returns a dict that maps flags to themselves, and flags of keys to `--set NAME`."""
+        names = [
+            *self.options,
+            *(f"no_{n}" for n, row in self.options.items() if row.default is True),
         ]
+        general = [
+            "--help",
+            "--config",
+            *["--help-all"] * self.has_more,
+            *["--set"] * bool(self.keys),
+        ]
+        typed = {as_flag(name): as_typed(name, self.options) for name in names}
+        return typed | {flag: flag for flag in general}
+
+    def _check_flags(self, parser, argv):
+        """Ends the command with an error that suggests a similar option if a flag is unknown."""
+        typed = self.typed_flags()
         for flag in _flags_of(argv):
-            if flag not in known and " " not in flag:
-                close = difflib.get_close_matches(flag[2:], [each[2:] for each in known], n=1)
-                hint = f"; did you mean --{close[0]}?" if close else "."
+            if typed.get(flag) != flag and " " not in flag:
+                close = difflib.get_close_matches(flag[2:], [each[2:] for each in typed], n=1)
+                hint = (
+                    f"; did you mean {self._with_value(typed[f'--{close[0]}'])}?" if close else "."
+                )
                 parser.error(f"there is no option {flag}{hint}")
+
+    def _with_value(self, typed):
+        """Returns `--set NAME=VALUE` for a key without a value; flags are returned unchanged."""
+        name = typed.removeprefix("--set ")
+        if name == typed or "=" in name:
+            return typed
+        return f"{typed}={value_name(name, self.options[name])}"
 
     def _given(self, argv):
         """Returns the options from the --config file, and from the run to resume."""
-        first = _Parser(prog=f"tfreps {self.name}", add_help=False, allow_abbrev=False)
+        first = Parser(prog=f"tfreps {self.name}", add_help=False, allow_abbrev=False)
         first.add_argument("--config")
+        if self.keys:
+            first.add_argument("--set", nargs="+", action="extend")
         if self.resumes:
             first.add_argument("--run")
             first.add_argument("--resume", action="store_true")
         now, given = vars(first.parse_known_args(argv)[0]), {}
         if now["config"] is not None:
-            given = self._read_config(str(self.recipes.get(now["config"], now["config"])))
+            given = self._read_config(now["config"])
+        for setting in now.get("set") or []:
+            key, equals, value = setting.partition("=")
+            if not equals:
+                raise ValueError(f"--set must be followed by KEY=VALUE; got {key}.")
+            self._check_key("--set", key)
+            given[key] = self._read(f"--set {key}", key, value, from_text)
         run, resume = (now.get(name) or given.get(name) for name in ("run", "resume"))
         if self.resumes and resume and run:
             earlier = self._earlier(pathlib.Path(run, "options.json"))
@@ -230,55 +343,33 @@ class Command:
         if not isinstance(options, dict):
             return {}  # no run, or a damaged one, which raises an error when it is opened
         names = [name for name in options if name in self.options and name not in OF_A_COMMAND]
-        return {name: self._read(path, name, options[name]) for name in names}
+        return {n: self._read(f"{path}: option {n!r}", n, options[n]) for n in names}
 
-    def _read_config(self, path):
-        given = read_json(pathlib.Path(path))
+    def _read_config(self, name):
+        path = pathlib.Path(self.recipes.get(name, name))
+        if self.recipes and not path.exists():
+            raise ValueError(
+                f"Cannot read {name}: there is no such file or recipe. The recipes are "
+                f"{listed(list(self.recipes))}."
+            )
+        given = read_json(path)
         for key in given:
-            if key not in self.options:
-                close, names = difflib.get_close_matches(key, self.options, n=1), self.options
-                hint = f"did you mean {close[0]!r}?" if close else (
-                    f"the options are {', '.join(names)}."
-                )  # fmt: skip
-                raise ValueError(f"{path}: there is no option {key!r}; {hint}")
-        return {key: self._read(path, key, value) for key, value in given.items()}
+            self._check_key(path, key)
+        return {k: self._read(f"{path}: option {k!r}", k, value) for k, value in given.items()}
 
-    def _read(self, path, key, value):
+    def _check_key(self, source, key):
+        if key not in self.options:
+            close = difflib.get_close_matches(key.replace("-", "_"), self.options, n=1)
+            hint = f"did you mean {close[0]!r}?" if close else (
+                f"the options are {', '.join(self.options)}."
+            )  # fmt: skip
+            raise ValueError(f"{source}: there is no option {key!r}; {hint}")
+
+    def _read(self, what, key, value, convert=from_json):
         try:
-            return from_json(value, self.options[key])
+            return convert(value, self.options[key])
         except Exception as error:  # of any type that the conversion of the option raises
-            raise ValueError(f"{path}: option {key!r}: {error}") from error
-
-
-class _Parser(argparse.ArgumentParser):
-    """Parser that reports an error on one line, without the usage."""
-
-    def error(self, message):
-        line = " ".join(message.split())
-        line = line if len(line) <= 800 else f"{line[:600]} ... {line[-195:]}"
-        end = "" if line.endswith((".", "?")) else "."
-        self.exit(2, f"{self.prog}: error: {line}{end} See {self.prog} --help.\n")
-
-
-class _HelpFormatter(argparse.HelpFormatter):
-    """Formatter that keeps the lines of the examples, and breaks no flag at a hyphen."""
-
-    def _split_lines(self, text, width):
-        return textwrap.wrap(" ".join(text.split()), width, break_on_hyphens=False)
-
-    def _fill_text(self, text, width, indent):
-        return text if text.startswith("examples:") else super()._fill_text(text, width, indent)
-
-
-def default_text(value) -> str:
-    """Returns a default as the help shows it, or "" if the help shows no default."""
-    if value in (None, False, "") and type(value) not in (int, float):
-        return ""
-    if value is True:
-        return "on"
-    if isinstance(value, float):
-        return f"{value:g}"
-    return " ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+            raise ValueError(f"{what}: {error}") from error
 
 
 def _flags_of(argv):

@@ -8,50 +8,56 @@ import types
 from collections.abc import Callable
 
 from tfreps import __version__
+from tfreps._src.addresses import DOCUMENTATION
 from tfreps._src.cli import standard_streams
 from tfreps._src.files.tensorflow_errors import essence
 
-# Command -> module (inside the installed package, or next to it in a clone) and description.
-COMMANDS = {
-    "demo-corpus": ("training.demo_corpus", "builds a corpus from Python's documentation"),
-    "demo-tags": ("training.demo_tags", "builds a tagged corpus from Python docstrings"),
-    "tokenize": ("training.tokenize_text", "tokenizes raw texts, one text per line"),
-    "build-vocabulary": (
-        "training.build_vocabulary",
-        "builds a vocabulary from text files",
-    ),
-    "pretrain-elmo": ("training.pretrain_elmo", "pre-trains the biLM of ELMo on text files"),
-    "pretrain-bert": ("training.pretrain_bert", "pre-trains BERT on text files"),
-    "evaluate-lm": ("training.evaluate_lm", "measures the perplexity of a biLM on held-out text"),
-    "embed": ("training.embed", "writes contextual vectors of sentences to HDF5"),
-    "neighbors": ("training.neighbors", "prints the nearest neighbors of a word in context"),
-    "train-hmm": ("training.train_hmm", "trains a hidden Markov model on tagged sentences"),
-    "train-tagger": ("training.train_tagger", "trains a tagger on tagged sentences"),
-    "train-classifier": (
-        "training.train_classifier",
-        "trains a classifier on labeled texts",
-    ),
-    "launch": ("training.launch", "starts a training command as several worker processes"),
-    "evaluate": ("training.evaluate", "evaluates a tagger or classifier on held-out data"),
-    "tag": ("training.tag", "tags the tokens of raw text"),
-    "classify": ("training.classify", "classifies raw texts"),
-    "plot": ("training.plot", "draws attention, positions or learning curves"),
-    "convert": ("training.convert", "converts published weights to run folders and back"),
-    "presets": ("training.presets", "prints the published weights that can be used by name"),
-    "publish": ("training.publish", "uploads a trained model, or writes it into a folder"),
-    "export": ("serving.export", "exports a run as a SavedModel that takes raw strings"),
-    "annotate": ("serving.annotate", "annotates a corpus of any size, on Apache Beam"),
-    "predict": ("serving.predict", "prints the outputs of an exported SavedModel"),
-    "serve": ("serving.serve", "serves SavedModels over gRPC and REST"),
-    "query": ("serving.query", "queries a served model and prints its outputs"),
+# Task -> command -> module (inside the installed package, or next to it in a clone), description.
+TASKS = {
+    "prepare text": {
+        "tokenize": ("training.tokenize_text", "tokenizes raw texts, one text per line"),
+        "build-vocabulary": ("training.build_vocabulary", "builds a vocabulary from text files"),
+        "demo-corpus": ("training.demo_corpus", "builds a corpus from Python's documentation"),
+        "demo-tags": ("training.demo_tags", "builds a tagged corpus from Python docstrings"),
+    },
+    "train": {
+        "pretrain-elmo": ("training.pretrain_elmo", "pre-trains the biLM of ELMo on text files"),
+        "pretrain-bert": ("training.pretrain_bert", "pre-trains BERT on text files"),
+        "train-tagger": ("training.train_tagger", "trains a tagger on tagged sentences"),
+        "train-classifier": ("training.train_classifier", "trains a classifier on labeled texts"),
+        "train-hmm": ("training.train_hmm", "trains a hidden Markov model on tagged sentences"),
+        "launch": ("training.launch", "starts a training command as several worker processes"),
+    },
+    "evaluate": {
+        "evaluate-lm": ("training.evaluate_lm", "measures the perplexity of a biLM"),
+        "evaluate": ("training.evaluate", "evaluates a tagger or classifier on held-out data"),
+        "neighbors": ("training.neighbors", "prints the nearest neighbors of a word in context"),
+        "plot": ("training.plot", "draws attention, positions or learning curves"),
+    },
+    "apply": {
+        "tag": ("training.tag", "tags the tokens of raw text"),
+        "classify": ("training.classify", "classifies raw texts"),
+        "embed": ("training.embed", "writes contextual vectors of sentences to HDF5"),
+        "annotate": ("serving.annotate", "annotates a corpus of any size, on Apache Beam"),
+    },
+    "publish": {
+        "presets": ("training.presets", "prints the published weights that can be used by name"),
+        "publish": ("training.publish", "uploads a trained model, or writes it into a folder"),
+        "convert": ("training.convert", "converts published weights to run folders and back"),
+        "export": ("serving.export", "exports a run as a SavedModel that takes raw strings"),
+        "predict": ("serving.predict", "prints the outputs of an exported SavedModel"),
+        "serve": ("serving.serve", "serves SavedModels over gRPC and REST"),
+        "query": ("serving.query", "queries a served model and prints its outputs"),
+    },
 }
+COMMANDS = {name: row for commands in TASKS.values() for name, row in commands.items()}
 # Errors of TensorFlow for invalid input and for exhausted memory.
 TENSORFLOW_ERRORS = {"InvalidArgumentError", "ResourceExhaustedError"}
 OUT_OF_MEMORY = {"ResourceExhaustedError", "MemoryError"}
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Runs `tfreps COMMAND ...`; returns the exit code.
+    """Runs `tfreps COMMAND ...` or `tfreps help COMMAND`; returns the exit code.
 
     Errors that the user can correct (ValueError, OSError, OverflowError, MemoryError, and errors of
     TensorFlow for invalid arguments and exhausted memory) are printed on one line, with exit code
@@ -63,6 +69,8 @@ def main(argv: list[str] | None = None) -> int:
     0
     """
     name, *rest = (sys.argv[1:] if argv is None else argv) or ["--help"]
+    if name == "help" and rest:
+        name, rest = rest[0], [*rest[1:], "--help"]
     standard_streams.prepare()
     try:
         if name in COMMANDS:
@@ -83,11 +91,18 @@ def run_alone(word: str) -> None:
 
 
 def overview() -> str:
-    """Returns the text of `tfreps --help`."""
-    width = max(map(len, COMMANDS))
-    lines = [f"  {name:{width}}  {about}" for name, (_, about) in COMMANDS.items()]
-    usage = "usage: tfreps COMMAND [options]      tfreps COMMAND --help\n\ncommands:"
-    return "\n".join([usage, *lines])
+    """Returns the text of `tfreps --help`: the commands by task, and where to read on."""
+    width, lines = max(map(len, COMMANDS)), ["usage: tfreps COMMAND [options]"]
+    for task, commands in TASKS.items():
+        lines += ["", f"{task}:"]
+        lines += [f"  {name:{width}}  {about}" for name, (_, about) in commands.items()]
+    return "\n".join([
+        *lines,
+        "",
+        "tfreps COMMAND --help  shows examples and the common options of a command",
+        "tfreps --version       prints the version",
+        f"Documentation: {DOCUMENTATION}",
+    ])  # fmt: skip
 
 
 def unknown_command(name: str) -> str:

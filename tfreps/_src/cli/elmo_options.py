@@ -1,21 +1,11 @@
 """Defines the options of `pretrain-elmo`: text, model, training and logs."""
 
-import json
-
 from tfreps._src.cli.command import Group
 from tfreps._src.cli.option_rules import brought_by
-from tfreps._src.cli.options import Option
+from tfreps._src.cli.options import Option, json_or_text, with_levels
 from tfreps._src.cli.training_options import OPTIMIZER, PRECISION, RUN_GROUP, SHARED, WORKER_DATA
 
 CHANGEABLE = "dropout", "precision"  # options of a model that can be changed with --init
-
-
-def json_or_text(text):
-    """Parses a JSON text. Returns other text unchanged, so that `are_filters` rejects it."""
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text
 
 
 def are_filters(pairs):
@@ -154,8 +144,12 @@ LOGS = {
     ),
     "histograms": Option(bool, False, "Write histograms of all weights to TensorBoard."),
 }  # fmt: skip
+COMMON = (  # options that --help shows
+    *("train", "validation", "vocabulary", "init", "size", "dropout", "batch_size", "unroll_steps"),
+    *("epochs", "steps", "num_sampled", "optimizer", "learning_rate", "schedule", "warmup_steps"),
+    *("time_limit_minutes", "evaluate_every", "run", "resume", "overwrite"),
+)
 GROUPS = [
-    RUN_GROUP,
     Group("text", "Training and validation text, and its vocabulary.", TEXT),
     Group(
         "model",
@@ -164,4 +158,6 @@ GROUPS = [
     ),
     Group("training", "Length of training, batches and optimizer.", TRAINING),
     Group("logs", "Intervals of logs, checkpoints and evaluations.", LOGS),
+    RUN_GROUP,
 ]
+GROUPS = [group._replace(options=with_levels(group.options, COMMON)) for group in GROUPS]

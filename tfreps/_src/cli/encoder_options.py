@@ -4,11 +4,27 @@ from typing import NamedTuple
 
 from tfreps._src.cli import bilm_options
 from tfreps._src.cli.command import Group
-from tfreps._src.cli.options import Option
+from tfreps._src.cli.options import Option, with_levels
 from tfreps._src.cli.training_options import LABELING, OPTIMIZER, RUN_GROUP
 
 MAY_CHANGE = "test", "test_vectors"  # options that may differ when a run is resumed
 TAGGER, CLASSIFIER = HEADS = "tagger", "classifier"
+# Options of train-tagger and train-classifier that --help shows; --help-all also shows the others.
+COMMON = (
+    *("train", "validation", "test", "format", "text_field", "label_field", "scheme", "tokens"),
+    *("max_length", "encoder", "bert", "units", "dropout", "vectors", "elmo", "lowercase"),
+    *("min_count", "pooling", "monitor", "epochs", "patience", "batch_size", "learning_rate"),
+    *("run", "resume", "overwrite"),
+)
+# Options that only experiments change: keys of --config and --set without a flag.
+KEYS = (
+    *("digits_to_zero", "max_characters", "lowercase_fallback", "trainable_embeddings"),
+    *("elmo_top_only", "num_steps", "window", "num_sentence_nodes", "boundary", "hidden_dim"),
+    *("num_heads", "num_filters", "widths", "bert_dropout", "bert_from_scratch", "hidden_units"),
+    *("linear_dropout", "truncation_rate", "transition_learning_rate_factor", "decay"),
+    *("plateau_decay", "clip_norm", "weight_decay", "l2", "embedding_learning_rate"),
+    *("linear_learning_rate", "layer_decay", "ema_momentum"),
+)
 DEFAULT = "bilstm"
 
 
@@ -139,10 +155,10 @@ NUM_LAYERS = {
 }  # fmt: skip
 TRANSFORMER = {
     "hidden_dim": Option(
-        int, 200, "Width of the transformer; must be a multiple of --num-heads.", at_least=1
+        int, 200, "Width of the transformer; must be a multiple of num_heads.", at_least=1
     ),
     "num_heads": Option(
-        int, 4, "Number of attention heads of the transformer; must divide --hidden-dim.",
+        int, 4, "Number of attention heads of the transformer; must divide hidden_dim.",
         at_least=1,
     ),
 }  # fmt: skip
@@ -290,13 +306,19 @@ def with_readers(table: dict[str, Option], head: str) -> dict[str, Option]:
 
 def labeling_groups(head: str, data: dict[str, Option], output: Group) -> list[Group]:
     """Returns the groups of the options of train-tagger or train-classifier."""
-    encoder = "Encoder between the token vectors and the output layer."
+    training = {name: row for name, row in LABELING.items() if name not in OPTIMIZER}
+    words = "Vocabulary, word vectors and vectors of a biLM."
     groups = [
-        Group("data", "Training and evaluation files, and their format.", data),
-        Group("words", "Vocabulary, word vectors and vectors of a biLM.", {**WORDS, **VECTORS}),
-        Group("encoder", encoder, encoder_table(head)),
+        Group("data", "Training and evaluation files, their format and their tokens.", data),
+        Group("encoder", "Network between the token vectors and the output.", encoder_table(head)),
+        Group("words", words, {**WORDS, **VECTORS}),
         output,
-        Group("training", "Length of training, batches and optimizer.", LABELING),
+        Group("training", "Length of training, batches and checkpoints.", training),
+        Group("optimizer", "Learning rates and penalties of the Adam optimizer.", OPTIMIZER),
+        RUN_GROUP,
     ]
-    groups = [group._replace(options=with_readers(group.options, head)) for group in groups]
-    return [RUN_GROUP, *groups]
+    tables = [with_readers(group.options, head) for group in groups]
+    return [
+        group._replace(options=with_levels(table, COMMON, KEYS))
+        for group, table in zip(groups, tables, strict=True)
+    ]

@@ -20,7 +20,7 @@ def fit(model, batches, held_out, run, monitor, options):
     if not held_out:
         print(
             "No text is held out: the last weights are saved instead of the best ones. --patience "
-            "and --plateau-decay have no effect."
+            "and plateau_decay have no effect."
         )
     return training.fit(model, batches, held_out, run, monitor, options, say_progress)
 

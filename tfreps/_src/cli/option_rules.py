@@ -15,7 +15,7 @@ command lacks never holds.
 
 from typing import NamedTuple
 
-from tfreps._src.cli.options import Option, as_clause, as_flag, listed
+from tfreps._src.cli.options import Option, as_clause, as_typed, listed
 
 Table = dict[str, Option]
 
@@ -47,9 +47,11 @@ class Term(NamedTuple):
             return value in self.values
         return value is not None and value != table[name].default
 
-    def words(self) -> str:
+    def words(self, table: Table) -> str:
         """Returns the term as typed on the command line, with the first of several values."""
-        return " ".join([as_flag(self.name), *self.values[:1]])
+        typed = as_typed(self.name, table)
+        joint = "=" if typed.startswith("--set ") else " "
+        return joint.join([typed, *self.values[:1]])
 
 
 def check_rules(options, table: Table) -> None:
@@ -60,8 +62,8 @@ def check_rules(options, table: Table) -> None:
             term = Term.read(option.required)
             if term.holds(options, table) and not is_given:
                 raise ValueError(
-                    f"{as_flag(name)} is missing: {as_clause(option.about)}. {term.words()} "
-                    "requires it."
+                    f"{as_typed(name, table)} is missing: {as_clause(option.about)}. "
+                    f"{term.words(table)} requires it."
                 )
         if not is_given:
             continue
@@ -70,8 +72,8 @@ def check_rules(options, table: Table) -> None:
                 raise ValueError(_missing(name, rule, options, table))
         for term in map(Term.read, _rules(option.excludes)):
             if term.holds(options, table):
-                flag = _as_given(name, option)
-                raise ValueError(f"{flag} cannot be combined with {term.words()}.")
+                flag = _as_given(name, table)
+                raise ValueError(f"{flag} cannot be combined with {term.words(table)}.")
 
 
 def unused_options(options, table: Table) -> list[str]:
@@ -111,9 +113,9 @@ def _rules(column):
     return (column,) if isinstance(column, str) else tuple(column)
 
 
-def _as_given(name, option):
+def _as_given(name, table):
     """Returns the flag that changes an option: `--no-x` for a switch that is on by default."""
-    return as_flag(f"no_{name}" if option.default is True else name)
+    return as_typed(f"no_{name}" if table[name].default is True else name, table)
 
 
 def _is_met(rule, options, table):
@@ -127,14 +129,14 @@ def _is_met(rule, options, table):
 def _missing(name, rule, options, table):
     """Returns the error message for a rule of `needs` that does not hold."""
     rule, _, condition = rule.partition(" if ")
-    flag = _as_given(name, table[name])
+    flag = _as_given(name, table)
     if condition and Term.read(condition).name == name:
-        flag = Term.read(condition).words()  # the rule is about one value of the option itself
+        flag = Term.read(condition).words(table)  # the rule is about one value of the option itself
     terms = [term for term in map(Term.read, rule.split(" or ")) if term.option(table)]
     if len(terms) == 1 and terms[0].values:
         other = terms[0].name
         return (
-            f"{flag} has no effect with {as_flag(other)} {getattr(options, other)}; it applies to "
-            f"{listed(list(terms[0].values))}."
+            f"{flag} has no effect with {as_typed(other, table)} {getattr(options, other)}; "
+            f"it applies to {listed(list(terms[0].values))}."
         )
-    return f"{flag} requires {listed([term.words() for term in terms], 'or')}."
+    return f"{flag} requires {listed([term.words(table) for term in terms], 'or')}."

@@ -3,10 +3,12 @@
 import json
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 LARGEST = 2**31 - 1  # largest integer of an option: the limit of int32 tensors
+# Levels of options: flags of --help, flags of --help-all, and keys of --config without a flag.
+COMMON, ADVANCED, KEY = "common", "advanced", "key"
 JSON_TYPES = {
     str: "a string", int: "an integer", float: "a number", bool: "true or false", list: "a list",
 }  # fmt: skip
@@ -38,11 +40,36 @@ class Option(NamedTuple):
     metavar: str | None = None  # name of the value in the help
     repeated: bool = False  # whether the flag takes one value and may be repeated
     may_be_empty: bool = False  # whether empty strings are valid values
+    level: str = COMMON  # COMMON, ADVANCED or KEY
 
 
 def as_flag(name: str) -> str:
     """Returns the flag of an option."""
     return f"--{name.replace('_', '-')}"
+
+
+def as_typed(name: str, table: dict[str, Option]) -> str:
+    """Returns an option as it is given to a command: its flag, or `--set NAME` for a key.
+
+    `no_x` means that the switch `x` is off.
+    """
+    plain = name if name in table else name.removeprefix("no_")
+    if plain not in table or table[plain].level != KEY:
+        return as_flag(name)
+    if table[plain].kind is bool:
+        return f"--set {plain}={'true' if plain == name else 'false'}"
+    return f"--set {plain}"
+
+
+def with_levels(
+    table: dict[str, Option], common: Iterable[str], keys: Iterable[str] = ()
+) -> dict[str, Option]:
+    """Returns a copy of a table in which the options `common` are COMMON and `keys` are KEY.
+
+    The others are ADVANCED.
+    """
+    levels = {**dict.fromkeys(keys, KEY), **dict.fromkeys(common, COMMON)}
+    return {name: row._replace(level=levels.get(name, ADVANCED)) for name, row in table.items()}
 
 
 def as_clause(about: str) -> str:
@@ -112,6 +139,23 @@ def from_json(value, option: Option):
     if option.many or option.repeated:
         return [_converted(item, option) for item in _exactly(value, list)]
     return _converted(value, option)
+
+
+def from_text(text: str, option: Option):
+    """Converts the value of `--set KEY=VALUE`; lists are separated by commas."""
+    is_list = option.many or option.repeated
+    values = text.split(",") if is_list else [text]
+    if option.kind in (int, float, bool):
+        values = [json_or_text(value) for value in values]
+    return from_json(values if is_list else values[0], option)
+
+
+def json_or_text(text: str):
+    """Parses a JSON text. Returns other text unchanged, so that a check rejects it."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
 
 
 def _converted(value, option):

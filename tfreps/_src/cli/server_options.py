@@ -1,7 +1,7 @@
 """The options of `tfreps serve`."""
 
 from tfreps._src.cli.command import Group
-from tfreps._src.cli.options import Option
+from tfreps._src.cli.options import Option, with_levels
 
 MOST_SENTENCES = 1_000  # lines of --sentences
 MODELS = {
@@ -141,6 +141,12 @@ GROUPS = [
     Group("page", "Web page on the REST port.", PAGE),
     Group("batches and limits", LIMITS, WORK),
 ]
+COMMON = (  # options that --help shows
+    *("model_config", "label", "versions", "allow_file_ops", "try", "rest_port", "grpc_port"),
+    *("host", "tls_cert", "tls_key", "allow_host", "allow_origin", "page", "sentences"),
+    *("max_batch_size", "batch_timeout_ms", "max_requests", "timeout_seconds"),
+)
+GROUPS = [group._replace(options=with_levels(group.options, COMMON)) for group in GROUPS]
 # Arguments of the server whose flag has another name.
 FLAGS = {
     "allowed_hosts": "--allow-host", "allowed_origins": "--allow-origin", "labels": "--label",

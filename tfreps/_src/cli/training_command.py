@@ -10,7 +10,7 @@ from tfreps import __version__
 from tfreps._src.callbacks.checkpoint_file import list_checkpoints
 from tfreps._src.callbacks.stop_signals import go_on_with, stopped_by_signals
 from tfreps._src.cli.option_rules import unused_options
-from tfreps._src.cli.options import as_flag, default_values
+from tfreps._src.cli.options import as_flag, as_typed, default_values
 from tfreps._src.cli.training_options import AUTO, RUN
 from tfreps._src.data.text_files import find_files
 from tfreps._src.distribute.data_share import data_share
@@ -42,7 +42,7 @@ def run_training(command, options, train, free=()):
     defaults = default_values(own_options(command))
     share = data_share(options)
     workers = share.workers
-    flags = {as_flag(name): str(value) for name, value in vars(options).items()}
+    flags = {as_typed(name, command.options): str(v) for name, v in vars(options).items()}
     same = "Start all workers with the same version of tfreps and the same options."
     workers.check_same({"the version of tfreps": __version__, **flags}, same)
     given = options.run, command.name, vars(options), may_change, defaults

@@ -67,7 +67,7 @@ OPTIMIZER = {
         "to a tenth of all batches with --schedule linear, and otherwise to 0.", at_least=0,
     ),
     "schedule": Option(
-        str, None, f"{SCHEDULE} Defaults to linear for a pre-trained bert without --decay, and "
+        str, None, f"{SCHEDULE} Defaults to linear for a pre-trained bert without decay, and "
         "otherwise to constant.", ["constant", "linear"],
     ),
     "clip_norm": Option(
@@ -95,9 +95,9 @@ OPTIMIZER = {
         above=0, needs="linear_features or ngrams",
     ),
     "bert_learning_rate": Option(
-        float, None, "Learning rate of the last BERT layer; --layer-decay determines the learning "
+        float, None, "Learning rate of the last BERT layer; layer_decay determines the learning "
         "rates of earlier layers. Defaults to --learning-rate or, if that is not given, to 0.00005 "
-        "(with --lora-rank or --bert-from-scratch, to 0.001).", above=0, needs="bert",
+        "(with --lora-rank or bert_from_scratch, to 0.001).", above=0, needs="bert",
     ),
     "layer_decay": Option(
         float, None, "Learning rate of each BERT layer divided by that of the next layer. Values "

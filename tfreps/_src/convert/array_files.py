@@ -13,12 +13,10 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from tfreps._src.files.atomic_files import replacing
-from tfreps._src.files.json_files import read_json
 from tfreps._src.files.lfs_pointers import refuse_pointer
 
 SINGLE = "model.safetensors"
 INDEX = "model.safetensors.index.json"
-KERAS = "tf_model.h5"  # of TensorFlow models of transformers
 # Errors that TensorFlow raises for damaged or foreign files.
 UNREADABLE = (tf.errors.OpError, ValueError, RuntimeError, IndexError)
 
@@ -30,52 +28,11 @@ class Arrays(NamedTuple):
     array: Callable[[str], np.ndarray]
 
 
-def open_folder(folder: str | os.PathLike[str]) -> Arrays:
-    """Opens a folder's `model.safetensors`, or the files in `model.safetensors.index.json`."""
-    folder = Path(folder)
-    if (folder / SINGLE).exists():
-        return open_safetensors([folder / SINGLE])
-    if not (folder / INDEX).exists():
-        raise ValueError(_nothing_to_read(folder))
-    index = read_json(folder / INDEX)
-    files = index.get("weight_map")
-    if not isinstance(files, dict) or not all(
-        isinstance(name, str) and name == Path(name).name for name in files.values()
-    ):
-        raise ValueError(
-            f"{folder / INDEX}: `weight_map` must be an object that maps array names to names of "
-            f"files in the same folder; got {str(files)[:60]}."
-        )
-    found = open_safetensors([folder / name for name in sorted(set(files.values()))])
-    for names, text in (
-        (sorted(set(files) - set(found.shapes)), "are listed, but no file contains them"),
-        (sorted(set(found.shapes) - set(files)), "are in its files, but not listed"),
-    ):
-        if names:
-            raise ValueError(
-                f"{folder / INDEX}: the arrays {', '.join(names)} {text}. Use the index that was "
-                "published with these files."
-            )
-    return found
-
-
-def open_safetensors(paths: list[Path]) -> Arrays:
-    """Opens safetensors files whose headers agree with their sizes; reads only their headers."""
-    files = {}
-    shapes = {}
-    for path in paths:
-        file = _open(path)
-        for name in file.keys():
-            if name in files:
-                raise ValueError(
-                    f"{path}: array {name} is also in {files[name][0].name}. Use files that were "
-                    "published together."
-                )
-            files[name] = (path, file)
-            shapes[name] = tuple(file.get_slice(name).get_shape())
+def open_safetensors(path: Path) -> Arrays:
+    """Opens a safetensors file whose header agrees with its size; reads only the header."""
+    file = _open(path)
 
     def array(name: str) -> np.ndarray:
-        path, file = files[name]
         try:
             value = file.get_tensor(name)
         except (SafetensorError, AttributeError, OSError) as error:
@@ -86,7 +43,23 @@ def open_safetensors(paths: list[Path]) -> Arrays:
         # Plain NumPy has no bfloat16; the conversion to float32 is exact.
         return value.astype(np.float32) if value.dtype.name == "bfloat16" else value
 
-    return Arrays(shapes, array)
+    return Arrays({name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}, array)
+
+
+def joined(paths: list[Path], open_one: Callable[[Path], Arrays]) -> Arrays:
+    """Opens several files, which must not have arrays of the same name, as one source."""
+    places: dict[str, tuple[Path, Arrays]] = {}
+    for path in paths:
+        found = open_one(path)
+        for name in found.shapes:
+            if name in places:
+                raise ValueError(
+                    f"{path}: array {name} is also in {places[name][0].name}. Use files that were "
+                    "published together."
+                )
+            places[name] = path, found
+    shapes = {name: found.shapes[name] for name, (_, found) in places.items()}
+    return Arrays(shapes, lambda name: places[name][1].array(name))
 
 
 def open_tensorflow(prefix: str | os.PathLike[str]) -> Arrays:
@@ -151,20 +124,6 @@ def write_folder(
             (folder / "config.json").unlink(missing_ok=True)
 
 
-def conversion(pickles: list[Path], target: str | os.PathLike[str]) -> str:
-    """Returns the error message for PyTorch pickles, with a command that converts them."""
-    sources = ", ".join(f"'{path}'" for path in pickles)
-    return (
-        f"{pickles[0]} is a pickle, which tfreps never reads because it could run code. On a "
-        "machine with PyTorch and safetensors, this command converts it:\n"
-        '  python -c "import torch; from safetensors.torch import save_file; '
-        f"load = lambda path: torch.load(path, map_location='cpu', weights_only=True); "
-        f"save_file({{name: array.clone().contiguous() for path in [{sources}] for found in "
-        "[load(path)] for name, array in found.get('model_state_dict', found).items()}, "
-        f"'{target}', {{'format': 'pt'}})\""
-    )
-
-
 def _open(path: Path) -> Any:
     if not path.is_file():
         raise ValueError(f"{path}: expected a safetensors file; the file does not exist.")
@@ -176,22 +135,3 @@ def _open(path: Path) -> Any:
             f"{path}: expected a safetensors file; it cannot be read ({error}). The download may "
             "be incomplete: compare its size with that of the original."
         ) from error
-
-
-def _nothing_to_read(folder: Path) -> str:
-    if not folder.is_dir():
-        return f"{folder}: expected a folder with {SINGLE} or {INDEX}; it is not a folder."
-    pickles = sorted(folder.glob("pytorch_model*.bin"))
-    if pickles:
-        return f"{folder}: {conversion(pickles, folder / SINGLE)}"
-    if (folder / KERAS).is_file():
-        return (
-            f"{folder / KERAS} is a file of transformers 4, which tfreps does not read. Use the "
-            f"{SINGLE} of the same model. If there is none, the following command writes it, in an "
-            "environment with transformers 4 and tf-keras; replace TFBertModel with the class of "
-            "the model, TF and the name in `architectures` of config.json:\n"
-            '  python -c "from transformers import TFBertModel as Model; Model.from_pretrained'
-            f"('{folder}').save_pretrained('{folder}', safe_serialization=True)\""
-        )
-    found = ", ".join(sorted(path.name for path in folder.iterdir())) or "nothing"
-    return f"{folder}: expected {SINGLE} or {INDEX}; found {found}."

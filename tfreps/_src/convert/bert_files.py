@@ -7,7 +7,13 @@ from pathlib import Path
 import numpy as np
 
 from tfreps._src.convert import hugging_face_config
-from tfreps._src.convert.array_files import Arrays, open_folder, open_safetensors, open_tensorflow
+from tfreps._src.convert.array_files import (
+    SINGLE,
+    Arrays,
+    open_safetensors,
+    open_tensorflow,
+)
+from tfreps._src.convert.array_folders import TORCH, open_folder
 from tfreps._src.convert.bert_checkpoint import Checkpoint
 from tfreps._src.convert.bert_families import BERT, Family, family_in
 from tfreps._src.convert.bert_table import (
@@ -18,6 +24,7 @@ from tfreps._src.convert.bert_table import (
     HuggingFaceNames,
     block_rows,
 )
+from tfreps._src.convert.torch_files import open_torch
 from tfreps._src.files.json_files import read_json
 
 GOOGLE_CONFIG = "bert_config.json"
@@ -69,8 +76,8 @@ def open_hugging_face(folder: str | os.PathLike[str]) -> Checkpoint:
     """Opens a Hugging Face folder; checks the config and the headers but reads no arrays yet.
 
     The folder has `config.json` and either `model.safetensors` or an index,
-    `model.safetensors.index.json`, and the files that it names. The arrays may have the names of
-    PyTorch or TensorFlow models.
+    `model.safetensors.index.json`, and the files that it names; or, in place of these,
+    `pytorch_model.bin` or its index. The arrays may have the names of PyTorch or TensorFlow models.
 
     Reference: transformers, "models/bert/modeling_bert.py",
     "models/distilbert/modeling_distilbert.py" and "models/electra/modeling_electra.py".
@@ -92,7 +99,7 @@ def open_hugging_face(folder: str | os.PathLike[str]) -> Checkpoint:
 
 
 def open_aespresso(path: str | os.PathLike[str]) -> Checkpoint:
-    """Opens the state dict of an aespresso model that was converted to safetensors.
+    """Opens the state dict of an aespresso model, as `torch.save` wrote it or in safetensors.
 
     The sizes of the model follow from the shapes of the arrays. The labels of the next-sentence
     head are reversed: label 1 means that the second sentence follows the first.
@@ -100,14 +107,14 @@ def open_aespresso(path: str | os.PathLike[str]) -> Checkpoint:
     Reference: aespresso/a_journey_into_math_of_ml, "models/bert_model.py".
     """
     path = Path(path)
-    arrays = open_safetensors([path])
+    arrays = (open_safetensors if path.suffix == ".safetensors" else open_torch)(path)
     names = names_in(arrays.shapes)
     shapes = arrays.shapes
     if f"{names.stem(POSITIONS)}.weight" in shapes:
         raise ValueError(
             f"{path} has learned positions, which aespresso's models do not have. If it is a "
-            "Hugging Face model, rename the file to `model.safetensors`, put its `config.json` "
-            "next to it, and pass the folder."
+            f"Hugging Face model, name the file `{SINGLE}`, or `{TORCH}` if `torch.save` wrote it, "
+            "put its `config.json` next to it, and pass the folder."
         )
     words = names.table(WORDS, (0, 0), "").foreign
     segments = names.table("embeddings.token_type_embeddings", (0, 0), "").foreign

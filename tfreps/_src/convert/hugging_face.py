@@ -8,6 +8,7 @@ import keras
 import numpy as np
 
 from tfreps._src.convert import array_files, hugging_face_config
+from tfreps._src.convert.array_folders import open_folder
 from tfreps._src.convert.bert_checkpoint import head_weights, pretrainer_weights
 from tfreps._src.convert.bert_families import BERT, Family, family_for, table_dim
 from tfreps._src.convert.bert_table import (
@@ -93,7 +94,7 @@ def write_model(
 def read_into(model: Any, folder: str | os.PathLike[str], next_label: int = 0) -> None:
     """Reads the arrays that `write_model` wrote into the weights of an equal model."""
     found = layout(model, next_label)
-    arrays = array_files.open_folder(folder)
+    arrays = open_folder(folder)
     check_arrays(found.rows, arrays.shapes, str(folder))
     rows = [row for row in found.rows if row.ours in found.weights]
     read_rows(rows, arrays.array, found.weights, str(folder))

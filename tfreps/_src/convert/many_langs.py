@@ -16,6 +16,8 @@ Token vectors, with F filters and W the width of a word vector:
     a, b = split(highways._layers.i(y));  y = sigmoid(b) * y + (1 - sigmoid(b)) * relu(a)
     token = projection([word, y])                                 always present
 
+`word_dim` or `char_dim` may be 0: then there are no words, or no characters and no convolutions.
+
 `token_embedder.pkl`: `word_emb_layer.embedding.weight` [words, W] (absent if `word_dim` is 0),
 `char_emb_layer.embedding.weight` [characters, char_dim], `convolutions.i.weight`
 [count, char_dim, width] and `.bias`, `highways._layers.i.weight` [2F, F] and `.bias` [2F],
@@ -69,11 +71,10 @@ def read_many_langs(folder: str | os.PathLike[str]) -> tuple[ManyLangsBiLM, Word
     """
     folder = Path(folder)
     options = read_config(folder)
-    characters = read_characters(folder)
+    characters = read_characters(folder) if options["character_dim"] else None
     words = read_words(folder) if options["word_dim"] else None
-    indexer = WordCharIndexer(
-        characters.tokens, None if words is None else words.tokens, options["max_characters"]
-    )
+    lists = (None if found is None else found.tokens for found in (characters, words))
+    indexer = WordCharIndexer(*lists, max_characters=options["max_characters"])
     options["vocabulary_size"] = indexer.vocabulary_size
     options["num_character_ids"] = indexer.num_character_ids
     tables = {
@@ -83,19 +84,31 @@ def read_many_langs(folder: str | os.PathLike[str]) -> tuple[ManyLangsBiLM, Word
     files = {name: open_torch(path) for name, (path, _) in tables.items()}
     for name, (path, rows) in tables.items():  # before memory is allocated
         check_arrays(rows, files[name].shapes, str(path))
-    model = ManyLangsBiLM(**{**options, "word_dim": options["word_dim"] or 1})
+    dims = {name: options[name] or 1 for name in ("word_dim", "character_dim")}  # 1 has no effect
+    model = ManyLangsBiLM(**{**options, **dims})
     for name, (path, rows) in tables.items():
         read_rows(rows, files[name].array, _weights_of(getattr(model, name), name), str(path))
     return model, indexer
 
 
-def token_rows(o: dict[str, Any], characters: Dictionary, words: Dictionary | None) -> list[Row]:
+def token_rows(
+    o: dict[str, Any], characters: Dictionary | None, words: Dictionary | None
+) -> list[Row]:
     """Returns the table of the token encoder."""
-    dim, total = o["character_dim"], sum(count for _, count in o["filters"])
-    ours, cnn = "token_encoder/", "token_encoder/character_cnn/"
-    rows = [_embedding_row("char_emb_layer", characters, dim, cnn + "characters")]
+    rows, ours, total = [], "token_encoder/", sum(count for _, count in o["filters"])
     if words is not None:
         rows.append(_embedding_row("word_emb_layer", words, o["word_dim"], ours + "words"))
+    if characters is not None:
+        rows += _character_rows(o, characters, total)
+    shape = o["projection_dim"], o["word_dim"] + total
+    rows.append(Row("projection.weight", shape, ours + "projection_kernel", np.transpose))
+    rows.append(Row("projection.bias", shape[:1], ours + "projection_bias"))
+    return rows
+
+
+def _character_rows(o: dict[str, Any], characters: Dictionary, total: int) -> list[Row]:
+    dim, cnn = o["character_dim"], "token_encoder/character_cnn/"
+    rows = [_embedding_row("char_emb_layer", characters, dim, cnn + "characters")]
     for i, (width, count) in enumerate(o["filters"]):
         name = f"{cnn}convolution_{i}_"
         shape = count, dim, width
@@ -106,9 +119,6 @@ def token_rows(o: dict[str, Any], characters: Dictionary, words: Dictionary | No
         foreign = f"highways._layers.{i}."
         rows.append(Row(foreign + "weight", (2 * total, total), name + "kernel", np.transpose))
         rows.append(Row(foreign + "bias", (2 * total,), name + "bias"))
-    shape = o["projection_dim"], o["word_dim"] + total
-    rows.append(Row("projection.weight", shape, ours + "projection_kernel", np.transpose))
-    rows.append(Row("projection.bias", shape[:1], ours + "projection_bias"))
     return rows
 
 

@@ -47,22 +47,25 @@ def _bound(value: Any) -> tuple[str, bool]:
 
 
 KINDS = Key("encoder.name", "", _only("elmo")), Key("token_embedder.name", "", _only("cnn"))
+# Keys of every model, and those of models with characters.
 KEYS = (
     Key("encoder.dim", "units", size),
     Key("encoder.projection_dim", "projection_dim", size),
     Key("encoder.n_layers", "num_layers", whole(1, 64)),
     Key("encoder.cell_clip", "cell_clip", _bound, None),
     Key("encoder.proj_clip", "projection_clip", _bound, None),
-    Key("token_embedder.filters", "filters", filters),
-    Key("token_embedder.n_highway", "num_highways", whole(0, 64)),
     Key("token_embedder.word_dim", "word_dim", whole(0, LARGEST)),
-    Key("token_embedder.char_dim", "character_dim", size),
-    Key("token_embedder.activation", "activation", one_of(*ACTIVATIONS, shown='"relu" or "tanh"')),
+    Key("token_embedder.char_dim", "character_dim", whole(0, LARGEST)),
     Key(
         "token_embedder.max_characters_per_token",
         "max_characters",
         whole(LEAST_CHARACTERS, 4096),
     ),
+)
+CHARACTER_KEYS = (
+    Key("token_embedder.filters", "filters", filters),
+    Key("token_embedder.n_highway", "num_highways", whole(0, 64)),
+    Key("token_embedder.activation", "activation", one_of(*ACTIVATIONS, shown='"relu" or "tanh"')),
 )
 
 
@@ -85,7 +88,9 @@ def is_many_langs(path: Path) -> bool:
 
 
 def read_config(folder: Path) -> dict[str, Any]:
-    """Reads the options of `ManyLangsBiLM`; `word_dim` is 0 if there are no words.
+    """Reads the options of `ManyLangsBiLM`.
+
+    `word_dim` is 0 if there are no words, and `character_dim` is 0 if there are no characters.
 
     The key `config_path` of `config.json` names the file with the options. As in the original, it
     is looked for in the folder, then by its last name in the folder, and then in the original's
@@ -98,9 +103,16 @@ def read_config(folder: Path) -> dict[str, Any]:
     for key in KINDS:
         value_of(config, key, source)
     options = {key.ours: value_of(config, key, source) for key in KEYS}
+    if options["character_dim"]:
+        options |= {key.ours: value_of(config, key, source) for key in CHARACTER_KEYS}
+    elif not options["word_dim"]:
+        raise ValueError(
+            f"{source}: `token_embedder.word_dim` and `token_embedder.char_dim` must not both be "
+            "0: the original does not run such a model either. Check that it is the original file."
+        )
     for name in "cell_clip", "projection_clip":
         options[name] = options[name] or None
-    widest = max(width for width, _ in options["filters"])
+    widest = max((width for width, _ in options.setdefault("filters", [])), default=0)
     if widest > options["max_characters"]:
         raise ValueError(
             f"{source}: `token_embedder.filters` must not be wider than "

@@ -10,6 +10,7 @@ import numpy as np
 
 from tfreps import __version__
 from tfreps._src.convert import array_files, hugging_face
+from tfreps._src.convert.array_folders import open_folder
 from tfreps._src.convert.table import Row, check_arrays, check_no_adapters, read_rows
 from tfreps._src.files.json_files import read_json
 
@@ -50,7 +51,7 @@ def read_preset_model(folder: str | os.PathLike[str]) -> Any:
         raise ValueError(
             f"{file} was not written by `save_to_preset`: it has no key `{KEY}.model`."
         )
-    arrays = array_files.open_folder(folder)
+    arrays = open_folder(folder)
     elements = sum(int(np.prod(shape)) for shape in arrays.shapes.values())
     _check_sizes(about["model"], max(elements, BOUND), file)
     try:

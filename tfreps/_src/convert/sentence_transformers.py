@@ -1,7 +1,8 @@
 """Reads and writes the folders of sentence-transformers.
 
 modules.json                        the modules, in the order in which they are applied
-config.json, model.safetensors      the BERT model, here or in the folder of its module
+config.json, model.safetensors      the BERT model, here or in the folder of its module; older
+                                    folders have pytorch_model.bin instead, also for dense layers
 sentence_bert_config.json           max_seq_length and do_lower_case
 config_sentence_transformers.json   prompts
 1_Pooling/config.json               the kinds of pooling
@@ -18,7 +19,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tfreps._src.convert import hugging_face
-from tfreps._src.convert.array_files import open_folder, write_folder
+from tfreps._src.convert.array_files import write_folder
+from tfreps._src.convert.array_folders import open_folder
 from tfreps._src.convert.bert_checkpoint import read_encoder
 from tfreps._src.convert.bert_files import open_hugging_face
 from tfreps._src.convert.table import Row, check_arrays, read_rows, written_rows

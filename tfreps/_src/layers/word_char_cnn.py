@@ -19,13 +19,15 @@ class WordCharCNNEncoder(Configurable, keras.layers.Layer):
 
         token = [words[id], CharCNN(characters)] @ projection_kernel + projection_bias
 
-    The character CNN is a `CharCNNEncoder` without a projection. Each distinct token of a batch is
-    encoded once.
+    The character CNN is a `CharCNNEncoder` without a projection. Words or characters may be absent.
+    Each distinct token of a batch is encoded once.
 
     Args:
-        filters: list of `(width, count)` pairs. Filters of the character CNN.
+        filters: list of `(width, count)` pairs. Filters of the character CNN. Has no effect without
+            characters.
         projection_dim: int. Width of the token vector.
-        num_character_ids: int. Number of different character ids; see `CharCNNEncoder`.
+        num_character_ids: int, or None. Number of different character ids; see `CharCNNEncoder`. If
+            `None`, there is no character CNN.
         vocabulary_size: int, or None. Number of words, whose ids are 1 to `vocabulary_size`. If
             `None` (the default), there are no word vectors.
         word_dim: int. Width of a word vector. Has no effect without words. Defaults to 100.
@@ -36,8 +38,8 @@ class WordCharCNNEncoder(Configurable, keras.layers.Layer):
 
     Call arguments:
         inputs: int, shape `[..., 1 + C]`, as created by `tfreps.text.WordCharIndexer`: the id of
-            the word and the character ids. `[..., C]` without words. All ids of a row are 0 where
-            there is no token.
+            the word and the character ids. `[..., C]` without words, `[..., 1]` without characters.
+            All ids of a row are 0 where there is no token.
 
     Returns:
         float32, shape `[..., projection_dim]`, zero where there is no token.
@@ -60,7 +62,7 @@ class WordCharCNNEncoder(Configurable, keras.layers.Layer):
         self,
         filters: Filters,
         projection_dim: int,
-        num_character_ids: int,
+        num_character_ids: int | None,
         vocabulary_size: int | None = None,
         word_dim: int = 100,
         character_dim: int = 50,
@@ -82,16 +84,23 @@ class WordCharCNNEncoder(Configurable, keras.layers.Layer):
         check_integers(1, projection_dim=projection_dim, word_dim=word_dim)
         if vocabulary_size is not None:
             check_integers(1, vocabulary_size=vocabulary_size)
-        self.num_ids = max_characters + (vocabulary_size is not None)
-        options = shared_options(self, CharCNNEncoder)
-        options["projection_dim"] = sum(count for _, count in filters)  # no projection of its own
-        common = {"dtype": self.dtype_policy, "trainable": self.trainable}
-        self.character_cnn = CharCNNEncoder(**options, **common, name="character_cnn")
+        self.num_ids = (num_character_ids is not None) * max_characters
+        self.num_ids += vocabulary_size is not None
+        if not self.num_ids:
+            raise ValueError("`num_character_ids` or `vocabulary_size` must be given.")
+        self.character_cnn: CharCNNEncoder | None = None
+        if num_character_ids is not None:
+            options = shared_options(self, CharCNNEncoder)
+            options["projection_dim"] = sum(count for _, count in filters)  # no projection
+            common = {"dtype": self.dtype_policy, "trainable": self.trainable}
+            self.character_cnn = CharCNNEncoder(**options, **common, name="character_cnn")
         self.supports_jit = False  # tf.unique has no static shape
 
     def build(self, input_shape: Shape) -> None:
-        self.character_cnn.build((None, self.max_characters))
-        width = self.character_cnn.total_filters
+        width = 0
+        if self.character_cnn is not None:
+            self.character_cnn.build((None, self.max_characters))
+            width = self.character_cnn.total_filters
         if self.vocabulary_size is not None:
             width += self.word_dim
             uniform = keras.initializers.RandomUniform(-0.25, 0.25)
@@ -114,10 +123,12 @@ class WordCharCNNEncoder(Configurable, keras.layers.Layer):
 
     def _encode(self, ids):
         """Encodes distinct tokens: int32 `[D, 1 + C]` to float32 `[D, P]`."""
-        y = self.character_cnn._encode(ids[:, -self.max_characters :])  # [D, F]
+        parts = []
         if self.vocabulary_size is not None:
-            words = tf.cast(table_rows(self.words, ids[:, 0]), "float32")  # [D, word_dim]
-            y = tf.concat([words, y], axis=-1)  # [D, word_dim + F]
+            parts.append(tf.cast(table_rows(self.words, ids[:, 0]), "float32"))  # [D, word_dim]
+        if self.character_cnn is not None:
+            parts.append(self.character_cnn._encode(ids[:, -self.max_characters :]))  # [D, F]
+        y = tf.concat(parts, axis=-1)  # [D, word_dim + F]
         y = matmul(y, self.projection_kernel, self.compute_dtype)
         y += tf.cast(self.projection_bias, "float32")  # [D, P]
         is_token = tf.reduce_any(tf.not_equal(ids, 0), axis=-1)

@@ -34,8 +34,10 @@ class ManyLangsBiLM(WholeModel, keras.Model):
     and removes them from the outputs.
 
     Args:
-        filters: list of `(width, count)` pairs. Filters of the character CNN.
-        num_character_ids: int. `num_character_ids` of the `tfreps.text.WordCharIndexer`.
+        filters: list of `(width, count)` pairs. Filters of the character CNN. Has no effect without
+            characters.
+        num_character_ids: int, or None. `num_character_ids` of the `tfreps.text.WordCharIndexer`.
+            If `None`, there is no character CNN.
         vocabulary_size: int, or None. `vocabulary_size` of the `tfreps.text.WordCharIndexer`. If
             `None` (the default), there are no word vectors.
         word_dim: int. Width of a word vector. Has no effect without words. Defaults to 100.
@@ -54,8 +56,9 @@ class ManyLangsBiLM(WholeModel, keras.Model):
         dropout: float in [0, 1). Dropout rate of the input of each LSTM layer. Defaults to 0.0.
 
     Call arguments:
-        inputs: int, shape `[B, T, 1 + C]`, or `[B, T, C]` without words, as created by
-            `tfreps.text.WordCharIndexer`. 0 on padding, which must come last. T may be 0.
+        inputs: int, shape `[B, T, 1 + C]`, `[B, T, C]` without words, or `[B, T, 1]` without
+            characters, as created by `tfreps.text.WordCharIndexer`. 0 on padding, which must come
+            last. T may be 0.
         training: bool. Whether to apply dropout. Defaults to `False`.
 
     Returns:
@@ -83,7 +86,7 @@ class ManyLangsBiLM(WholeModel, keras.Model):
     def __init__(
         self,
         filters: Filters,
-        num_character_ids: int,
+        num_character_ids: int | None,
         vocabulary_size: int | None = None,
         word_dim: int = 100,
         units: int = 4096,
@@ -163,6 +166,7 @@ def _checked(ids, width):
 
 def _check(model):
     check_integers(LEAST_CHARACTERS, max_characters=model.max_characters)
-    check_integers(len(SPECIAL_CHARACTERS) + 1, num_character_ids=model.num_character_ids)
+    if model.num_character_ids is not None:
+        check_integers(len(SPECIAL_CHARACTERS) + 1, num_character_ids=model.num_character_ids)
     if model.vocabulary_size is not None:
         check_integers(len(SPECIAL_WORDS), vocabulary_size=model.vocabulary_size)

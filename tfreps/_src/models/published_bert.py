@@ -81,10 +81,11 @@ class PublishedEncoder(PresetMethods):
 
         Args:
             source: str or path-like. A folder with `bert_config.json` and `bert_model.ckpt`
-                (Google, TF 1); a folder with `config.json` and `model.safetensors` or its index
-                (Hugging Face's BERT, DistilBERT and ELECTRA); or aespresso's
-                `bert.model.epoch.N`, converted to a `.safetensors` file. As in `from_preset`, it
-                may also be in a zip archive, or be given by its name or address.
+                (Google, TF 1); a folder with `config.json` and `model.safetensors`, or
+                `pytorch_model.bin`, or the index of several files (Hugging Face's BERT, DistilBERT
+                and ELECTRA); or aespresso's `bert.model.epoch.N`, also as a `.safetensors` file.
+                As in `from_preset`, it may also be in a zip archive, or be given by its name or
+                address.
             num_layers: int. Number of blocks to load, from the first one on.
             max_sequence_length: int. Number of positions to load, from the first one on.
             pooler: bool. Whether to load the pooler.

@@ -22,8 +22,8 @@ from tfreps._src.presets.connection_errors import HUB, LOGIN, naming_source
 SCHEME = "hf://"
 ELSEWHERE = "Download the files by other means and pass their folder instead."
 FORM = "hf://owner/repository[@revision][/folder]"
-# The files of a model that tfreps reads. Nothing else is downloaded: no pickles, no code. The
-# names have no `*`, which would also match a name with `../` in it.
+# The files of a model that tfreps reads. Nothing else is downloaded, such as code. Names have no
+# `*`, which would also match a name with `../` in it.
 _DIGITS = "[0-9]" * 5
 FILES = (
     "options.json",
@@ -44,9 +44,20 @@ FILES = (
     "labels.txt",
     "manifest.json",
     "results.json",
+    "encoder.pkl",
+    "token_embedder.pkl",
+    "char.dic",
+    "word.dic",
+    "cnn_50_100_512_4096_sample.json",
+    "configs/cnn_50_100_512_4096_sample.json",
 )
-
-WEIGHTS = ".hdf5", ".safetensors"
+# The files that are downloaded only if a repository has none of the `WEIGHTS` above.
+TORCH_FILES = (
+    "pytorch_model.bin",
+    "pytorch_model.bin.index.json",
+    f"pytorch_model-{_DIGITS}-of-{_DIGITS}.bin",
+)
+WEIGHTS = ".hdf5", ".safetensors", ".pkl"
 
 
 class Repository(NamedTuple):
@@ -82,25 +93,37 @@ def download_repository(address: str) -> pathlib.Path:
     `huggingface_hub` downloads the files: its environment variables (`HF_HOME`, `HF_ENDPOINT`,
     `HF_TOKEN`, `HF_HUB_OFFLINE`) and its progress bars apply, interrupted downloads are resumed,
     and files that are in its cache are not downloaded again. Only the `FILES` that tfreps reads
-    are downloaded.
+    are downloaded and, if there are no weights among them, `pytorch_model.bin`.
     """
     found = parse(address)
-    prefix = f"{glob.escape(found.folder)}/" if found.folder else ""
     with _naming(address, found, "downloaded", ELSEWHERE):
-        snapshot = huggingface_hub.snapshot_download(
-            found.name,
-            revision=found.revision,
-            allow_patterns=[prefix + name for name in FILES],
-            library_name="tfreps",
-        )
-    folder = pathlib.Path(snapshot, found.folder)
-    if not any(file.suffix in WEIGHTS for file in folder.glob("*")):
+        folder = _snapshot(found, FILES)
+        if not _has_files(folder, *WEIGHTS, ".bin"):
+            folder = _snapshot(found, TORCH_FILES)
+    if not _has_files(folder, *WEIGHTS, ".bin"):
         raise ValueError(
             f"{address} contains no model that tfreps reads: it has neither weights.hdf5 nor a "
-            "safetensors file. Pickles (.bin) and the .h5 files of TensorFlow models are never "
-            "downloaded. Use a repository with safetensors, or convert them with transformers."
+            "safetensors file nor pytorch_model.bin nor the files of ELMoForManyLangs. The .h5 "
+            "files of TensorFlow models are never downloaded. Use a repository with safetensors, "
+            "or convert them with transformers."
         )
     return folder
+
+
+def _snapshot(found: Repository, names: tuple[str, ...]) -> pathlib.Path:
+    """Downloads files with these names and returns their folder in the cache."""
+    prefix = f"{glob.escape(found.folder)}/" if found.folder else ""
+    snapshot = huggingface_hub.snapshot_download(
+        found.name,
+        revision=found.revision,
+        allow_patterns=[prefix + name for name in names],
+        library_name="tfreps",
+    )
+    return pathlib.Path(snapshot, found.folder)
+
+
+def _has_files(folder: pathlib.Path, *suffixes: str) -> bool:
+    return any(file.suffix in suffixes for file in folder.glob("*"))
 
 
 def upload_folder(

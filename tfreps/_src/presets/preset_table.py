@@ -5,14 +5,16 @@ import importlib.resources
 import json
 import pathlib
 import warnings
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 from huggingface_hub import constants
 
+from tfreps._src.presets.archives import is_archive
 from tfreps._src.presets.cache_folder import cache_folder
 from tfreps._src.presets.web_files import download_file
 
-TABLE = "table.json"
+TABLE, SERIES = "table.json", "series.json"  # a series has one row per language
 HUB = "https://huggingface.co/"  # replaced by the value of HF_ENDPOINT
 
 
@@ -24,8 +26,8 @@ class PresetFile(NamedTuple):
         urls: list of str. URLs, tried in this order. `HF_ENDPOINT` applies to files on the
             Hugging Face Hub.
         size: int or None. Size in bytes, or `None` (the default) if it is not known.
-        checksum: str or None. SHA-256 or SHA-1 in hexadecimal digits, or `None` (the default) if it
-            is not known.
+        checksum: str or None. SHA-256, SHA-1 or MD5 in hexadecimal digits, or `None` (the default)
+            if it is not known.
     """
 
     name: str
@@ -41,6 +43,8 @@ class Preset(NamedTuple):
         name: str. Name that `from_preset` and `tfreps.load` accept.
         kind: str. Kind of model, such as "elmo".
         description: str. Description in one sentence.
+        language: str. English name of the language, such as "Estonian".
+        tokens: str. Tokens of the training text, which the model expects.
         parameters: int or None. Number of parameters, or `None` if it is not known.
         license: str. License as the publisher states it, or "not stated".
         citation: str. The paper, or the place of publication.
@@ -52,6 +56,8 @@ class Preset(NamedTuple):
     name: str
     kind: str
     description: str
+    language: str
+    tokens: str
     parameters: int | None
     license: str
     citation: str
@@ -69,7 +75,7 @@ class PresetTable(list[Preset]):
     """List of presets that prints as a table."""
 
     def __repr__(self) -> str:
-        head = ("name", "kind", "parameters", "size", "source", "license", "checksum")
+        head = ("name", "kind", "language", "parameters", "size", "source", "license", "checksum")
         lines = [head, *map(_cells, self)]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         padded = ([c.ljust(w) for c, w in zip(line, widths, strict=True)] for line in lines)
@@ -92,18 +98,38 @@ def table() -> PresetTable:
 @functools.cache
 def rows() -> dict[str, Preset]:
     """Returns a dict from the name of each row of the table to its `Preset`."""
-    text = importlib.resources.files(__package__ or "").joinpath(TABLE).read_text(encoding="utf-8")
     found = {}
-    for name, row in json.loads(text).items():
+    for name, row in _read(TABLE).items():
         files = [PresetFile(file, **facts) for file, facts in row["files"].items()]
         found[name] = Preset(**{**row, "name": name, "files": files})
-    return found
+    return found | {preset.name: preset for preset in _series()}
+
+
+def _series() -> Iterator[Preset]:
+    """Returns the rows of models that differ in their language, each of which is one archive."""
+    for series in _read(SERIES):
+        *texts, file, urls, languages = map(
+            series.pop, ("name", "description", "file", "urls", "rows")
+        )
+        for code, language, key in languages:
+            names = {"code": code, "language": language, "key": key}
+            name, description = (text.format(**names) for text in texts)
+            archive = PresetFile(file.format(**names), [url.format(**names) for url in urls])
+            yield Preset(
+                name, description=description, language=language, files=[archive], **series
+            )
+
+
+def _read(name: str) -> Any:
+    text = importlib.resources.files(__package__ or "").joinpath(name).read_text(encoding="utf-8")
+    return json.loads(text)
 
 
 def download_preset(name: str) -> pathlib.Path:
     """Downloads the files of a row of the table to the cache, once, and returns their folder.
 
-    If a row has facts that could not be verified, a UserWarning lists them before a download.
+    If the only file of a row is an archive, the path of the archive is returned. If a row has facts
+    that could not be verified, a UserWarning lists them before a download.
     """
     preset = rows()[name]
     folder = cache_folder() / "presets" / name
@@ -115,7 +141,8 @@ def download_preset(name: str) -> pathlib.Path:
         )
     for file in preset.files:
         _download_file(preset, file, folder)
-    return folder
+    only = folder / preset.files[0].name
+    return only if len(preset.files) == 1 and is_archive(only) else folder
 
 
 def _download_file(preset: Preset, file: PresetFile, folder: pathlib.Path) -> None:
@@ -140,6 +167,7 @@ def _cells(preset: Preset) -> tuple[str, ...]:
     return (
         preset.name,
         preset.kind,
+        preset.language,
         f"{preset.parameters / 1e6:.1f}M" if preset.parameters else "unknown",
         f"{preset.size / 1e6:.1f} MB" if preset.size else "unknown",
         first.split("/")[2],

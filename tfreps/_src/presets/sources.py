@@ -7,7 +7,8 @@ import pathlib
 import re
 from collections.abc import Iterator
 
-from tfreps._src.presets import hub_repositories, preset_table, zip_archives
+from tfreps._src.presets import hub_repositories, preset_table
+from tfreps._src.presets.archives import is_archive, unpack
 from tfreps._src.presets.remote_files import copy_remote, is_remote
 from tfreps._src.presets.web_files import download_file
 
@@ -28,7 +29,8 @@ def fetch(source: str | os.PathLike[str]) -> pathlib.Path:
       are downloaded, and the path of `X_options.json` is returned.
     - A path in a file system of TensorFlow, such as `gs://bucket/folder`.
 
-    Zip archives are extracted into the cache, and the extracted folder is returned.
+    Archives (`.zip`, `.tar.gz`, `.tgz`, `.tar.bz2`) are extracted into the cache, and the extracted
+    folder is returned.
 
     Args:
         source: str or path-like. The source.
@@ -59,7 +61,7 @@ def fetch(source: str | os.PathLike[str]) -> pathlib.Path:
             "a URL, or a repository such as hf://google-bert/bert-base-chinese."
             + _suggestion(os.fspath(source))
         )
-    return zip_archives.unpack(path) if path.suffix == ".zip" and path.is_file() else path
+    return unpack(path) if is_archive(path) and path.is_file() else path
 
 
 @contextlib.contextmanager

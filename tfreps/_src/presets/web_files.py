@@ -30,12 +30,12 @@ def download_file(
 ) -> pathlib.Path:
     """Downloads a file, or returns the file that was downloaded before.
 
-    The file gets its final name only when it is complete. An interrupted download is resumed by
-    the next call if the server supports this and the file on the server has not changed. The
-    progress bar, retries and timeouts are those of `huggingface_hub`. With `HF_HUB_OFFLINE=1`,
-    nothing is downloaded. Any failure except that of the disk is a ValueError. `checksum`, the
-    SHA-256 or SHA-1 in hexadecimal digits, is compared with the file in each call. `path` defaults
-    to `cached_path(url)`.
+    The file gets its final name only when it is complete. An interrupted download is resumed by the
+    next call if the server supports this and the file on the server has not changed. The progress
+    bar, retries and timeouts are those of `huggingface_hub`. With `HF_HUB_OFFLINE=1`, nothing is
+    downloaded. Any failure except that of the disk is a ValueError. `checksum`, the SHA-256, SHA-1
+    or MD5 in hexadecimal digits, is compared with the file in each call. `path` defaults to
+    `cached_path(url)`.
     """
     path = pathlib.Path(path or cached_path(url))
     with missing(path, functools.partial(_is_right, checksum=checksum)) as is_missing:
@@ -103,4 +103,4 @@ def _is_right(path: pathlib.Path, checksum: str | None) -> bool:
 
 
 def _algorithm(checksum: str) -> str:
-    return "sha1" if len(checksum) == 40 else "sha256"
+    return {32: "md5", 40: "sha1"}.get(len(checksum), "sha256")

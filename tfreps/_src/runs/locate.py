@@ -6,16 +6,17 @@ import pathlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
-from tfreps._src.convert.array_files import INDEX, SINGLE, conversion
+from tfreps._src.convert.array_files import SINGLE
+from tfreps._src.convert.array_folders import TORCH, has_arrays
 from tfreps._src.convert.bert_files import open_aespresso, open_google, open_hugging_face
 from tfreps._src.convert.bilm_files import BILM_SUFFIXES, find_bilm_files, is_training_folder
-from tfreps._src.convert.many_langs_files import is_many_langs
+from tfreps._src.convert.many_langs_files import LSTMS, TOKEN_ENCODER, is_many_langs
 from tfreps._src.convert.sentence_transformers import is_sentence_transformers
+from tfreps._src.convert.torch_files import is_torch
 from tfreps._src.presets import fetched
 from tfreps._src.runs.model_archive import load_archive
 from tfreps._src.runs.run_folder import CONFIG, RunFolder, is_run_folder
 
-PICKLES = (b"\x80", b"PK\x03\x04")  # first bytes of a pickle and of PyTorch's newer ZIP archives
 SAVED_MODEL = "saved_model.pb"
 SHOWN = 5  # names of files that an error lists
 
@@ -47,8 +48,13 @@ def locate(source: str | os.PathLike[str], *kinds: Kind) -> Iterator[Location]:
     caller accepts, in the order in which they are tried. If there are none, they are `KINDS`.
     """
     with fetched(source) as path:
-        if path.name == SINGLE and (path.parent / CONFIG).is_file():
+        if path.name in (SINGLE, TORCH) and (path.parent / CONFIG).is_file():
             path = path.parent
+        if path.name in (TOKEN_ENCODER, LSTMS):
+            raise ValueError(
+                f"{path} is one of the files of a model of ELMoForManyLangs. Pass its folder, "
+                f"{path.parent}, which must also have the other files that were published with it."
+            )
         kinds = kinds or KINDS
         kind = _kind_of(path, kinds)
         if kind is None:
@@ -66,7 +72,7 @@ def _is_bilm(path: pathlib.Path) -> bool:
 
 def _is_hugging_face(path: pathlib.Path) -> bool:
     has_config = (path / CONFIG).is_file()
-    has_weights = (path / SINGLE).exists() or (path / INDEX).exists()
+    has_weights = has_arrays(path)
     if any(path.glob("*.index")):  # Google's checkpoint, perhaps with a config.json next to it
         return has_config and has_weights
     return has_config or has_weights
@@ -93,9 +99,6 @@ def _rejection(path: pathlib.Path, kinds: Iterable[Kind]) -> str:
         names = sorted(file.name for file in path.iterdir())
         shown = ", ".join([*names[:SHOWN], *["..."][: len(names) > SHOWN]]) or "nothing"
         return f"{path} contains no model that can be loaded; it contains {shown}. {expected}"
-    with open(path, "rb") as file:
-        if file.read(4).startswith(PICKLES):
-            return conversion([path], f"{path}.safetensors")
     return f"{path} is not a model that can be loaded. {expected}"
 
 
@@ -106,7 +109,9 @@ TRAINING_FOLDER = Kind("a bilm-tf training folder", is_training_folder, pathlib.
 BILM_FILES = Kind("the options.json of a published biLM", _is_bilm, find_bilm_files)
 KERAS_FILE = Kind("a .keras file", lambda path: path.suffix == ".keras", load_archive)
 HUGGING_FACE = Kind(
-    "a Hugging Face folder (config.json and model.safetensors)", _is_hugging_face, open_hugging_face
+    "a Hugging Face folder (config.json and model.safetensors or pytorch_model.bin)",
+    _is_hugging_face,
+    open_hugging_face,
 )
 SENTENCE_TRANSFORMERS = Kind(
     "a folder of sentence-transformers (modules.json)", is_sentence_transformers, pathlib.Path
@@ -118,8 +123,8 @@ GOOGLE = Kind(
     "a Google folder (bert_config.json and bert_model.ckpt.index)", _is_google, open_google
 )
 AESPRESSO = Kind(
-    "a .safetensors file of an aespresso model",
-    lambda path: path.suffix == ".safetensors",
+    "a file of an aespresso model (.safetensors, or written by `torch.save`)",
+    lambda path: path.suffix == ".safetensors" or is_torch(path),
     open_aespresso,
 )
 BILM = TRAINING_FOLDER, BILM_FILES

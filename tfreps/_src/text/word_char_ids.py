@@ -16,15 +16,17 @@ LEAST_CHARACTERS = len(SENTENCE_START) + 2  # what ELMoForManyLangs needs for it
 class WordCharIndexer:
     """Converter from tokens to the ids that `ManyLangsBiLM` reads: a word and its characters.
 
-    The ids of a token are the id of the word, if there are words, followed by those of the start of
-    a word, the Unicode characters (not bytes), the end of a word, and padding. Words and characters
-    that are not in the lists have the id of `<oov>`. Of a token with more than `max_characters - 2`
-    characters, only the first are used, also to look up the word. The tokens `<bos>` and `<eos>`
-    are the sentence boundaries. An id of 0 means that there is no token.
+    The ids of a token are the id of the word, if there are words, followed, if there are
+    characters, by those of the start of a word, the Unicode characters (not bytes), the end of a
+    word, and padding. Words and characters that are not in the lists have the id of `<oov>`. Of a
+    token with more than `max_characters - 2` characters, only the first are used, also to look up
+    the word. The tokens `<bos>` and `<eos>` are the sentence boundaries. An id of 0 means that
+    there is no token.
 
     Args:
-        characters: list of str. The characters with the ids 1, 2, ... The six ids after them are
-            those of `<oov>`, `<bos>`, `<eos>`, start of word, end of word, and padding.
+        characters: list of str, or None. The characters with the ids 1, 2, ... The six ids after
+            them are those of `<oov>`, `<bos>`, `<eos>`, start of word, end of word, and padding. If
+            `None`, there are no character ids.
         words: list of str, or None. The words with the ids 1, 2, ... The three ids after them are
             those of `<oov>`, `<bos>` and `<eos>`. If `None` (the default), there are no words.
         max_characters: int, at least 7. Number of character ids C per token. Defaults to 50.
@@ -33,10 +35,12 @@ class WordCharIndexer:
         sentences: list of lists of str. Tokenized sentences.
 
     Returns:
-        int32 NumPy array, shape `[B, T, 1 + C]`, or `[B, T, C]` without words; 0 on padding.
+        int32 NumPy array, shape `[B, T, 1 + C]`, `[B, T, C]` without words, or `[B, T, 1]` without
+        characters; 0 on padding.
 
     Raises:
-        ValueError: If `max_characters` is less than 7, or a sentence is not a list of str.
+        ValueError: If `max_characters` is less than 7, there are neither words nor characters, or a
+            sentence is not a list of str.
 
     Reference: ELMoForManyLangs, `create_one_batch`; Che et al., 2018, "Towards Better UD Parsing".
 
@@ -48,20 +52,25 @@ class WordCharIndexer:
 
     def __init__(
         self,
-        characters: Sequence[str],
+        characters: Sequence[str] | None,
         words: Sequence[str] | None = None,
         max_characters: int = 50,
     ):
         check_integers(LEAST_CHARACTERS, max_characters=max_characters)
-        self.characters: list[str] = [*characters]
+        if words is None and characters is None:
+            raise ValueError("`characters` or `words` must be a list; both are None.")
+        self.characters: list[str] | None = None if characters is None else [*characters]
         self.words: list[str] | None = None if words is None else [*words]
         self.max_characters: int = max_characters
-        self._characters = {c: i for i, c in enumerate([*characters, *SPECIAL_CHARACTERS], 1)}
+        known = [*(characters or ()), *SPECIAL_CHARACTERS]
+        self._characters = {c: i for i, c in enumerate(known, 1)}
         self._words = {w: i for i, w in enumerate([*(words or ()), *SPECIAL_WORDS], 1)}
 
     @property
-    def num_character_ids(self) -> int:
-        """Number of different character ids, including 0."""
+    def num_character_ids(self) -> int | None:
+        """Number of different character ids, including 0, or `None` if there are no characters."""
+        if self.characters is None:
+            return None
         return len(self.characters) + len(SPECIAL_CHARACTERS) + 1
 
     @property
@@ -76,7 +85,7 @@ class WordCharIndexer:
             check_list("Each of `sentences`", sentence, "tokens")
             _check_tokens(sentence, number)
             longest = max(longest, len(sentence))
-        width = self.max_characters + (self.words is not None)
+        width = (self.characters is not None) * self.max_characters + (self.words is not None)
         ids = np.zeros([len(sentences), longest, width], np.int32)  # [B, T, 1 + C]
         for number, sentence in enumerate(sentences):
             for position, token in enumerate(sentence):
@@ -85,12 +94,13 @@ class WordCharIndexer:
 
     def _row(self, token: str) -> np.ndarray:
         """Returns the ids of one token, int32 `[1 + C]`."""
-        known = self._characters
+        known, row = self._characters, []
         token = token[: self.max_characters - 2]
-        is_boundary = token in (SENTENCE_START, SENTENCE_END)
-        inside = [known[token]] if is_boundary else [self._character(c) for c in token]
-        row = [known["<bow>"], *inside, known["<eow>"]]
-        row += [known["<pad>"]] * (self.max_characters - len(row))
+        if self.characters is not None:
+            is_boundary = token in (SENTENCE_START, SENTENCE_END)
+            inside = [known[token]] if is_boundary else [self._character(c) for c in token]
+            row = [known["<bow>"], *inside, known["<eow>"]]
+            row += [known["<pad>"]] * (self.max_characters - len(row))
         if self.words is not None:
             row = [self._words.get(token, self._words["<oov>"]), *row]
         return np.array(row, np.int32)
@@ -100,17 +110,19 @@ class WordCharIndexer:
 
 
 def boundary_rows(
-    num_character_ids: int, vocabulary_size: int | None, max_characters: int
+    num_character_ids: int | None, vocabulary_size: int | None, max_characters: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the ids of the sentence start and end, int32 `[1 + C]`, or `[C]` without words."""
-    first = num_character_ids - len(SPECIAL_CHARACTERS)  # the id of `<oov>`
-    ids = dict(zip(SPECIAL_CHARACTERS, range(first, num_character_ids), strict=True))
+    """Returns the ids of the sentence start and the sentence end, as `WordCharIndexer` does."""
     rows = []
     for word, name in enumerate((SENTENCE_START, SENTENCE_END), -1):
-        row = [ids["<bow>"], ids[name], ids["<eow>"]]
-        row += [ids["<pad>"]] * (max_characters - len(row))
-        rows.append(np.array(row if vocabulary_size is None else [vocabulary_size + word, *row]))
-    return rows[0].astype(np.int32), rows[1].astype(np.int32)
+        row = [] if vocabulary_size is None else [vocabulary_size + word]
+        if num_character_ids is not None:
+            first = num_character_ids - len(SPECIAL_CHARACTERS)  # the id of `<oov>`
+            ids = dict(zip(SPECIAL_CHARACTERS, range(first, num_character_ids), strict=True))
+            row += [ids["<bow>"], ids[name], ids["<eow>"]]
+            row += [ids["<pad>"]] * (max_characters - 3)
+        rows.append(np.array(row, np.int32))
+    return rows[0], rows[1]
 
 
 def _check_tokens(sentence: Sequence[str], number: int) -> None:

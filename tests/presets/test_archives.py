@@ -3,8 +3,8 @@ import zipfile
 
 import pytest
 
-from tfreps._src.presets import zip_archives
-from tfreps._src.presets.zip_archives import unpack
+from tfreps._src.presets import archives
+from tfreps._src.presets.archives import unpack
 
 
 @pytest.fixture(autouse=True)
@@ -80,7 +80,7 @@ def test_a_bomb(tmp_path, cache):
 
 
 def test_too_many_files(tmp_path, monkeypatch):
-    monkeypatch.setattr(zip_archives, "MOST_MEMBERS", 2)
+    monkeypatch.setattr(archives, "MOST_MEMBERS", 2)
     path = archive(tmp_path / "a.zip", {str(n): "x" for n in range(3)})
     with pytest.raises(ValueError, match="would unpack to 3 files"):
         unpack(path)
@@ -130,7 +130,7 @@ def test_a_full_disk(tmp_path, cache, monkeypatch):
     def full(path, size):
         raise OSError(28, "No space left on device", str(path))
 
-    monkeypatch.setattr(zip_archives, "check_space", full)
+    monkeypatch.setattr(archives, "check_space", full)
     with pytest.raises(OSError, match="No space left"):
         unpack(archive(tmp_path / "a.zip", {"a": "x"}))
     assert not [item for item in cache.iterdir() if item.is_dir()]

@@ -1,0 +1,84 @@
+"""Opens the arrays in a folder of Hugging Face: safetensors, or files of `torch.save`."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from tfreps._src.convert.array_files import INDEX, SINGLE, Arrays, joined, open_safetensors
+from tfreps._src.convert.torch_files import open_torch
+from tfreps._src.files.json_files import read_json
+
+TORCH = "pytorch_model.bin"
+KERAS = "tf_model.h5"  # of TensorFlow models of transformers
+
+
+class Format(NamedTuple):
+    """Names of the file and of the index of several files, and a function that opens one file."""
+
+    single: str
+    index: str
+    open: Callable[[Path], Arrays]
+
+
+# In the order in which they are looked for, which is that of transformers.
+FORMATS = (
+    Format(SINGLE, INDEX, open_safetensors),
+    Format(TORCH, f"{TORCH}.index.json", open_torch),
+)
+
+
+def has_arrays(folder: Path) -> bool:
+    """Returns True if a folder has a file that `open_folder` opens."""
+    return any((folder / name).exists() for each in FORMATS for name in (each.single, each.index))
+
+
+def open_folder(folder: str | os.PathLike[str]) -> Arrays:
+    """Opens a folder's `model.safetensors` or `pytorch_model.bin`, or the files in an index."""
+    folder = Path(folder)
+    for each in FORMATS:
+        if (folder / each.single).exists():
+            return each.open(folder / each.single)
+        if (folder / each.index).exists():
+            return _indexed(folder / each.index, each.open)
+    raise ValueError(_nothing_to_read(folder))
+
+
+def _indexed(path: Path, open_one: Callable[[Path], Arrays]) -> Arrays:
+    """Opens the files that an index names."""
+    files = read_json(path).get("weight_map")
+    if not isinstance(files, dict) or not all(
+        isinstance(name, str) and name == Path(name).name for name in files.values()
+    ):
+        raise ValueError(
+            f"{path}: `weight_map` must be an object that maps array names to names of files in "
+            f"the same folder; got {str(files)[:60]}."
+        )
+    found = joined([path.parent / name for name in sorted(set(files.values()))], open_one)
+    for names, text in (
+        (sorted(set(files) - set(found.shapes)), "are listed, but no file contains them"),
+        (sorted(set(found.shapes) - set(files)), "are in its files, but not listed"),
+    ):
+        if names:
+            raise ValueError(
+                f"{path}: the arrays {', '.join(names)} {text}. Use the index that was published "
+                "with these files."
+            )
+    return found
+
+
+def _nothing_to_read(folder: Path) -> str:
+    if not folder.is_dir():
+        return f"{folder}: expected a folder with {SINGLE} or {TORCH}; it is not a folder."
+    if (folder / KERAS).is_file():
+        return (
+            f"{folder / KERAS} is a file of transformers 4, which tfreps does not read. Use the "
+            f"{SINGLE} of the same model. If there is none, the following command writes it, in an "
+            "environment with transformers 4 and tf-keras; replace TFBertModel with the class of "
+            "the model, TF and the name in `architectures` of config.json:\n"
+            '  python -c "from transformers import TFBertModel as Model; Model.from_pretrained'
+            f"('{folder}').save_pretrained('{folder}', safe_serialization=True)\""
+        )
+    names = ", ".join(name for each in FORMATS for name in (each.single, each.index))
+    found = ", ".join(sorted(path.name for path in folder.iterdir())) or "nothing"
+    return f"{folder}: expected one of {names}; found {found}."

@@ -1,0 +1,153 @@
+"""unpack: safely extracts a zip or tar archive of a published model into the cache."""
+
+import bz2
+import gzip
+import os
+import pathlib
+import shutil
+import stat
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+from tfreps._src.files.atomic_files import replacing
+from tfreps._src.files.disk_errors import check_space
+from tfreps._src.presets.cache_folder import folder_of, missing
+
+LARGEST_RATIO = 100  # an archive may unpack to at most this many times its size
+MOST_MEMBERS = 10_000
+LARGEST_READ = 1 << 20  # bytes: headers of a tar archive say how much of them must be read
+MACOS = ("__MACOSX", ".DS_Store")  # what the archives of macOS contain in addition to the files
+BROKEN = (
+    *(zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError),
+    *(tarfile.TarError, gzip.BadGzipFile),
+)
+TARS = {".tar.gz": gzip.open, ".tgz": gzip.open, ".tar.bz2": bz2.open}
+SUFFIXES = ".zip", *TARS
+
+
+def is_archive(path: str | os.PathLike[str]) -> bool:
+    """Returns True if a path has the name of an archive that `unpack` reads."""
+    return os.fspath(path).endswith(SUFFIXES)
+
+
+def unpack(path: str | os.PathLike[str]) -> pathlib.Path:
+    """Extracts an archive into the cache, once; returns the folder, or the only folder in it.
+
+    The files that macOS adds to archives are ignored. An archive that is damaged or encrypted,
+    contains links or unsafe paths, or would unpack to more than `MOST_MEMBERS` files or more than
+    `LARGEST_RATIO` times its size is a ValueError.
+    """
+    path = pathlib.Path(path).resolve()
+    found = path.stat()
+    folder = folder_of("zips", f"{path} {found.st_size} {found.st_mtime_ns}")
+    with missing(folder) as is_missing:
+        if is_missing:
+            extract = _extract_zip if path.suffix == ".zip" else _extract_tar
+            try:
+                extract(path, folder)
+            except BROKEN as error:
+                raise _broken(path, error) from error
+    inside = list(folder.iterdir())
+    return inside[0] if len(inside) == 1 and inside[0].is_dir() else folder
+
+
+def _extract_zip(path: pathlib.Path, folder: pathlib.Path) -> None:
+    with zipfile.ZipFile(path) as archive:
+        members = [m for m in archive.infolist() if not _is_of_macos(m.filename)]
+        for member in members:
+            is_link = stat.S_ISLNK(member.external_attr >> 16)
+            _check_member(path, member.filename, is_link)
+            if member.flag_bits & 1:
+                raise ValueError(f"{path} is encrypted. Extract it and pass the folder.")
+        size = sum(member.file_size for member in members)
+        _check_sizes(path, len(members), size)
+        check_space(folder, size)
+        with replacing(folder) as temporary:
+            temporary.mkdir()
+            archive.extractall(temporary, members)  # checks the CRC
+
+
+def _extract_tar(path: pathlib.Path, folder: pathlib.Path) -> None:
+    """Extracts each file as soon as its header is checked: the archive has no directory."""
+    [opened] = [opener for suffix, opener in TARS.items() if path.name.endswith(suffix)]
+    check_space(folder, path.stat().st_size)
+    with opened(path) as file, replacing(folder) as temporary:
+        temporary.mkdir()
+        try:
+            reads: Any = _SmallReads(file)
+            with tarfile.open(fileobj=reads, mode="r:") as archive:
+                for member in _checked_members(path, archive):
+                    target = temporary / member.name
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    source: Any = archive.extractfile(member)
+                    with open(target, "wb") as copy:
+                        shutil.copyfileobj(source, copy)
+            rest = 0
+            while block := file.read(LARGEST_READ):  # checks the CRC
+                rest += len(block)
+                _check_sizes(path, 0, rest)
+        except OSError as error:
+            if error.errno is not None:  # of the disk
+                raise
+            raise _broken(path, error) from error  # of the decompressors
+
+
+def _checked_members(path: pathlib.Path, archive: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
+    size = 0
+    for count, member in enumerate(archive, 1):
+        size += member.size
+        _check_sizes(path, count, size)
+        if _is_of_macos(member.name) or member.isdir():
+            continue
+        _check_member(path, member.name, not member.isreg())
+        yield member
+
+
+class _SmallReads:
+    """Binary file whose reads are small, for `tarfile`, which reads long headers as a whole."""
+
+    def __init__(self, file: BinaryIO):
+        self.file, self.seek, self.tell = file, file.seek, file.tell
+
+    def read(self, size: int) -> bytes:
+        if not 0 <= size <= LARGEST_READ:
+            raise tarfile.ReadError(f"a header of {size:,} bytes")
+        return self.file.read(size)
+
+
+def _is_of_macos(name: str) -> bool:
+    return bool({*name.split("/")} & {*MACOS}) or name.rpartition("/")[2].startswith("._")
+
+
+def _check_member(path: pathlib.Path, name: str, is_link: bool) -> None:
+    """Raises a ValueError if a member of an archive is not safe to extract."""
+    parts = name.replace("\\", "/").split("/")
+    is_absolute = not name or name.startswith(("/", "\\"))
+    if is_absolute or ".." in parts or ":" in parts[0] or "\\" in name:
+        raise ValueError(
+            f"{path} contains {name!r}, which is not a safe path: it is empty or absolute, or "
+            "contains '..', a drive or a backslash. tfreps does not extract such archives. "
+            "Download the archive again from its publisher."
+        )
+    if is_link:
+        raise ValueError(f"{path} contains the link {name!r}, which tfreps does not extract.")
+
+
+def _check_sizes(path: pathlib.Path, count: int, size: int) -> None:
+    most = LARGEST_RATIO * path.stat().st_size
+    if size > most or count > MOST_MEMBERS:
+        raise ValueError(
+            f"{path} would unpack to {count:,} files and {size:,} bytes; at most "
+            f"{MOST_MEMBERS:,} files and {most:,} bytes ({LARGEST_RATIO} times its own size) are "
+            "accepted. If you trust the archive, extract it and pass the folder."
+        )
+
+
+def _broken(path: pathlib.Path, error: Exception) -> ValueError:
+    return ValueError(
+        f"{path} cannot be extracted: {error or type(error).__name__}. It may be incomplete: "
+        "compare its size with that of the original, and download it again."
+    )
