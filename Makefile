@@ -152,5 +152,5 @@ wheel: install
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
 
 clean:
-	rm -rf build dist demo docs/_build docs/auto_guides *.egg-info .pytest_cache .ruff_cache .hypothesis
+	rm -rf build dist demo docs/_build docs/images/run *.egg-info .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +

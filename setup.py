@@ -64,9 +64,8 @@ BEAM = ["apache-beam>=2.77", "pyarrow", "fastavro", "google-crc32c"]
 CLUSTERS = ["pyspark>=4.0", "ray[data]>=2.60", "pandas<3", "pyarrow"]
 DEV = ["pytest", "pytest-xdist", "hypothesis", "ruff", "seqeval", "scikit-learn"]
 DEV += ["pyyaml", "kubernetes-validate", "tokenizers", "pyright[nodejs]", "pre-commit"]
-DOCS = ["sphinx>=8.1", "myst-parser>=4.0", "sphinx-gallery>=0.19", "sphinx-copybutton>=0.5"]
-DOCS += ["sphinx-design>=0.6", "pydata-sphinx-theme>=0.16", "pillow"]
-DOCS += ["joblib"]  # runs guides at the same time
+DOCS = ["sphinx>=8.1", "myst-parser>=4.0", "sphinx-copybutton>=0.5"]
+DOCS += ["sphinx-design>=0.6", "pydata-sphinx-theme>=0.16"]
 
 setup(
     name="tfreps",

@@ -33,7 +33,7 @@ OPENERS = re.compile(r"(What|That|Whether|Of|How|Where|Which|Who|Whose|Why|Whate
 PRODUCT = [
     path for room in ("tfreps", "training", "serving") for path in (CHECKOUT / room).rglob("*.py")
 ]
-WRITTEN = ("_build", "auto_guides", "api", "commands", "files")  # folders of the build of docs/
+WRITTEN = ("_build", "api", "commands", "files")  # folders of the build of docs/
 PAGES = [*CHECKOUT.glob("*.md"), *CHECKOUT.glob("[a-z]*/*.md")]
 PAGES += [p for p in CHECKOUT.glob("docs/*/**/*.md") if not set(p.parts) & set(WRITTEN)]
 FLAG = re.compile(r"(^|[\s(`'\"])--[a-z]")

@@ -8,6 +8,12 @@ from written_pages import write_pages
 
 CHECKOUT = pathlib.Path(__file__).resolve().parent.parent.parent
 FOLDER = "reference/files"
+PAGES = {
+    "training/RESULTS.md": "results.md",
+    "benchmarks/RESULTS.md": "speed.md",
+    "CHANGELOG.md": "changes.md",
+    "SECURITY.md": "security.md",
+}
 
 
 def setup(app):
@@ -16,11 +22,8 @@ def setup(app):
 
 
 def write_all(app):
-    pages = {
-        "results.md": without_links(read("training/RESULTS.md")),
-        "speed.md": without_links(read("benchmarks/RESULTS.md")),
-        "changes.md": without_links(read("CHANGELOG.md")),
-        "security.md": without_links(read("SECURITY.md")),
+    pages = {page: on_site(read(name)) for name, page in PAGES.items()}
+    pages |= {
         "tree.md": tree(),
         "languages.txt": languages(),  # included by howto/languages.md
     }
@@ -35,10 +38,13 @@ def read(name):
     return (CHECKOUT / name).read_text(encoding="utf-8")
 
 
-def without_links(text):
-    """Replaces links to files of the checkout, which are not pages, with inline code."""
+def on_site(text):
+    """Turns inline names of pages and results into links, and links to other files into code."""
     text = re.sub(r"(?<!!)\[([^]]+)\]\((?!https?:)([^)#]+)\)", r"`\2`", text)
-    return re.sub(r"^(# [^\n]+)", r"\1", text)
+    text = re.sub(r"`docs/([\w/]+\.md)`", r"[](../../\1)", text)
+    for name, page in PAGES.items():
+        text = text.replace(f"`{name}`", f"[]({page})")
+    return text
 
 
 def languages():

@@ -7,8 +7,7 @@ import sys
 from tests.conftest import CHECKOUT
 
 DOCS = CHECKOUT / "docs"
-GUIDES = sorted((DOCS / "guides").glob("plot_*.py"))
-WRITTEN = ("_build", "auto_guides", "reference/api", "reference/commands", "reference/files")
+WRITTEN = ("_build", "reference/api", "reference/commands", "reference/files")
 PAGES = sorted(
     path
     for path in DOCS.rglob("*.md")

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from tests.docs.pages import DOCS, GUIDES, PAGES, commands, extension, launched
+from tests.docs.pages import DOCS, PAGES, commands, extension
 from tfreps._src.cli.commands import COMMANDS, import_command
 
 page_code = extension("page_code")
@@ -34,13 +34,8 @@ def test_commands_have_the_flags_of_their_programs():
     for name in set(COMMANDS) - {"plot"}:  # kinds of plots have tables of their own
         typed = import_command(COMMANDS[name][0]).COMMAND.typed_flags()
         flags[name] = {flag for flag, given in typed.items() if flag == given}
-    for path in [*PAGES, *GUIDES]:
-        text = path.read_text(encoding="utf-8")
-        found = commands(text)
-        if path.suffix == ".py":
-            for call in re.findall(r'tfreps_command\(\s*f?"{1,3}(.*?)"{1,3}\s*\)', text, re.S):
-                found += launched(call)
-        for program, *words in found:
+    for path in PAGES:
+        for program, *words in commands(path.read_text(encoding="utf-8")):
             assert program in COMMANDS, (path, program)
             for word in words:
                 if program in flags and re.match(r"--\w", word):
