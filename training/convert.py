@@ -2,10 +2,9 @@
 
 A run folder of a biLM is created from `options.json` and HDF5 weights of bilm-tf or AllenNLP, from
 a folder that contains both, or from a model of ELMoForManyLangs; these weights do not include the
-softmax. It can also be created
-from a training folder of bilm-tf (TensorFlow 1), which includes the softmax. With --output-format
-bilm-tf, files for bilm-tf and AllenNLP are written: `options.json`, `weights.hdf5`, a model card
-(`README.md`) and, if the model has a vocabulary, `vocabulary.txt`.
+softmax. It can also be created from a training folder of bilm-tf (TensorFlow 1), which includes the
+softmax. With --output-format bilm-tf, files for bilm-tf and AllenNLP are written: `options.json`,
+`weights.hdf5`, a model card (`README.md`) and, if the model has a vocabulary, `vocabulary.txt`.
 
 A run folder can also be created from a published BERT model with a label or tag head; the other
 commands can then evaluate, apply and export the model. With --output-format hugging-face, the BERT
@@ -158,7 +157,6 @@ def create_run(options):
     """Creates a run folder from a published model or a training folder of bilm-tf."""
     from tfreps._src.inference.load import load
     from tfreps._src.inference.text_bilm import TextBiLM
-    from tfreps._src.inference.text_many_langs import TextManyLangs
     from tfreps._src.inference.text_model import TextModel
     from tfreps.text import Vocabulary
 
@@ -179,12 +177,6 @@ def create_run(options):
         run_from_bilm(options, trained, vocabulary)
     elif isinstance(trained, TextModel):
         run_from_bert(options, trained)
-    elif isinstance(trained, TextManyLangs):
-        raise ValueError(
-            f"{options.model} contains {trained.kind}, which cannot become a run folder. It needs "
-            "no conversion to compute vectors, as this command does: "
-            f"python -c \"import tfreps; print(tfreps.load({options.model!r})('a dog'))\""
-        )
     else:
         raise ValueError(
             f"{options.model} has no label or tag head, so it needs no conversion. Pass its "

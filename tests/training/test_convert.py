@@ -1,8 +1,6 @@
 """Tests `tfreps convert`: the other programs accept the runs that it makes."""
 
-import code
 import json
-import shlex
 
 import h5py
 import numpy as np
@@ -10,7 +8,6 @@ import pytest
 
 from tests.bilm_tf_run import training_arrays, training_options, write_training_folder
 from tests.closeness import assert_close
-from tests.convert.many_langs_fixture import FOLDER
 from tests.tiny_run import VOCABULARY, make_run
 from tfreps.__main__ import main
 from tfreps._src.convert import bilm_tf, bilm_tf_checkpoint
@@ -239,16 +236,6 @@ def test_bad_runs(tmp_path, capsys):
     path, _ = make_run(tmp_path / "run", bidirectional=False, **WORDS)
     assert "one direction" in refused(capsys, path, *TO_BILM_TF, "--output", out)
     assert not out.exists()
-
-
-def test_a_folder_of_elmo_for_many_langs(tmp_path, capsys):
-    source = str(FOLDER / "words")
-    assert main(["convert", source, "--output", str(tmp_path / "run")]) != 0
-    message = " ".join(capsys.readouterr().err.split())
-    assert "contains a biLM of ELMoForManyLangs, which cannot become a run folder" in message
-    command = shlex.split(message[message.index("python -c") :])
-    code.InteractiveInterpreter().runsource(command[2], symbol="exec")
-    assert "tokens=['a', 'dog']" in capsys.readouterr().out
 
 
 def test_vocabularies(training_folder, tmp_path, capsys):
