@@ -222,6 +222,7 @@ def check_unused(options, found, names):
 def embed_tokens(options, found):
     """Writes the vectors of each token of a biLM."""
     from tfreps._src.inference.embeddings_file import EmbeddingsFile
+    from tfreps._src.models import BiLM
 
     counts, sentences, digest = first_pass(options)
     layers = chosen_layers(options, found.bilm.num_layers + 1)
@@ -231,6 +232,19 @@ def embed_tokens(options, found):
     if not file.complete:
         write(options, file, encoder, counts)
     say_written(options, file, f"{sentences:,} sentences, {counts.total():,} tokens")
+    if isinstance(found.bilm, BiLM) and found.bilm.vocabulary_size is None:
+        say_cut(counts, found.bilm.max_characters - 2)  # without the markers of a word
+
+
+def say_cut(counts, most):
+    """Prints how many tokens have more bytes than a biLM reads."""
+    cut = sum(count for token, count in counts.items() if len(token.encode()) > most)
+    if cut:
+        print(
+            f"{cut:,} of {counts.total():,} tokens have more than {most} bytes, and the biLM reads "
+            f"only the first {most}. Split text without spaces, such as Chinese, into tokens first "
+            "(see tfreps tokenize --help)."
+        )
 
 
 def say_written(options, file, what):

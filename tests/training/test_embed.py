@@ -188,6 +188,17 @@ def test_resumes_after_a_kill(run, text, tmp_path, monkeypatch, capsys):
     assert len(encoded) == 1
 
 
+def test_tokens_longer_than_the_bilm_reads(run, tmp_path, capsys):
+    """48 bytes are 16 Chinese characters: text that is not tokenized is cut off."""
+    text = tmp_path / "text.txt"
+    text.write_text("\n".join(["中" * 16, "中" * 17, "a " + "x" * 49]), encoding="utf-8")
+    tfreps(run[0], text, "--output", tmp_path / "v.hdf5")
+    assert "2 of 4 tokens have more than 48 bytes" in capsys.readouterr().out
+    text.write_text("中 " * 17, encoding="utf-8")
+    tfreps(run[0], text, "--output", tmp_path / "w.hdf5")
+    assert "bytes" not in capsys.readouterr().out
+
+
 @pytest.mark.slow
 def test_very_long_lines_and_tokens(tmp_path):
     path, model = make_run(tmp_path / "run", num_layers=1, units=6)
