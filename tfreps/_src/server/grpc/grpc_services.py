@@ -21,7 +21,7 @@ def handled(method):
                 return await method(self, request, context)
         except ServingError as error:
             code, message = grpc.StatusCode[error.code], error.message
-            error.with_traceback(None)  # whose frames hold the inputs
+            error.with_traceback(None)  # its frames would keep the inputs in memory
         await context.abort(code, message)
 
     return call

@@ -65,7 +65,7 @@ class RestApp:
         except ClientDisconnect:
             return
         except Exception as error:
-            problem = as_serving_error(error.with_traceback(None))  # whose frames hold the body
+            problem = as_serving_error(error.with_traceback(None))  # frames keep the body
             response = reply({"error": problem.message}, problem.http_status)
             if problem.http_status in (408, 413):  # the rest of the body is not read
                 response.headers["connection"] = "close"
