@@ -206,9 +206,7 @@ def draw_positions(options):
     if options.model is not None:
         for name in "positions", "hidden_dim", "normalize_positions":
             if getattr(options, name) not in (None, False):
-                raise ValueError(
-                    f"{as_flag(name)} has no effect with MODEL; omit it or {options.model}."
-                )
+                raise ValueError(f"{as_flag(name)} has no effect with MODEL; omit one of them.")
         encoder = load(options.model).transformer
         table, title = position_table(encoder, options.length), f"{encoder.positions} positions"
     else:

@@ -21,7 +21,7 @@ class Format(NamedTuple):
     open: Callable[[Path], Arrays]
 
 
-# In the order in which they are looked for, which is that of transformers.
+# These names are tried in this order, as in transformers.
 FORMATS = (
     Format(SINGLE, INDEX, open_safetensors),
     Format(TORCH, f"{TORCH}.index.json", open_torch),

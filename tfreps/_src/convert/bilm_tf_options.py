@@ -192,5 +192,5 @@ def _keys(options: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
         name = prefix + key
         if isinstance(value, dict) and any(k.startswith(f"{name}.") for k in NETWORK_KEYS):
             yield from _keys(value, f"{name}.")
-        elif name not in ("lstm", "char_cnn", "char_cnn.embedding"):  # an error of its own
+        elif name not in ("lstm", "char_cnn", "char_cnn.embedding"):  # has a separate error
             yield name

@@ -113,7 +113,7 @@ def _array(storage: Any, offset: Any, shape: Any, strides: Any) -> StoredArray:
     """Returns an array that lies within its storage and has at most as many elements."""
     if type(storage) is not Storage or type(shape) is not tuple or type(strides) is not tuple:
         raise ValueError("it has an array without a storage, shape or strides")
-    if not len(shape) == len(strides) <= MOST_DIMENSIONS:  # before the loop over their elements
+    if not len(shape) == len(strides) <= MOST_DIMENSIONS:  # limits the loop over their elements
         raise ValueError("it has an array with too many dimensions, or without a stride for each")
     if not all(map(_is_count, (offset, *shape, *strides))):
         raise ValueError("it has an array whose shape or strides are not natural numbers")

@@ -39,7 +39,7 @@ class RestApp:
         /v1/models/NAME[/versions/N|/labels/L]:predict     the outputs of a version
         /monitoring/prometheus/metrics                     metrics
         /healthz                                           200 if every model has a version that
-                                                           answers in time, 503 otherwise
+                                                           responds in time, 503 otherwise
 
     Additional Starlette `routes`, such as those of a web page, take precedence over these paths.
     """
