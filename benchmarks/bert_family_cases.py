@@ -15,7 +15,7 @@ KINDS = {
     "ElectraForTokenClassification": ("labels",),
 }
 ACTIVATIONS = "gelu", "gelu_new"
-SIZES = {  # of DistilBERT, and of ELECTRA: only its unusual tables have a width of their own
+SIZES = {  # of DistilBERT and ELECTRA; ELECTRA's embedding has its own width in both
     "usual": (
         {"hidden_dim": 64},
         {"embedding_size": 16, "layer_norm_eps": 1e-12, "type_vocab_size": 2},

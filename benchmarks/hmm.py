@@ -7,7 +7,7 @@
 
 Without a file of tagged sentences, the program uses random sentences with lengths similar to those
 of resume_ner. All calls read ids, not strings, and run on one core. With `--peer-python`, hmmlearn
-decodes the same sentences with the same probabilities in another process, in turns with HMMTagger.
+decodes the same sentences with the same probabilities in another process; their calls alternate.
 The number in brackets is the median speed of HMMTagger divided by that of hmmlearn, and "to reach"
 is its target.
 """

@@ -49,7 +49,7 @@ def peer_process(command):
         def answer():
             line = process.stdout.readline()
             if not line:
-                raise OSError(f"The peer ended without an answer: {' '.join(command)}.")
+                raise OSError(f"The peer ended without a result: {' '.join(command)}.")
             return json.loads(line)
 
         def batches(number):

@@ -67,7 +67,8 @@ def seconds_to_reduce(strategy, gradients, times, dtype=None):
 
 def reduce_all(gradients, dtype):
     """Sums the gradients over the replicas and returns 0.0 after all sums are computed."""
-    own = [cast(tf.identity(g), dtype or g.dtype) for g in gradients]  # an argument has no device
+    # `tf.identity`, because the arguments of the function have no device.
+    own = [cast(tf.identity(g), dtype or g.dtype) for g in gradients]
     sums = zip(sum_over_replicas(own), gradients, strict=True)
     sums = [cast(total, g.dtype) for total, g in sums]
     with tf.control_dependencies(tf.nest.flatten(sums, expand_composites=True)):

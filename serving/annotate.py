@@ -99,8 +99,8 @@ COMMAND = Command(
     __doc__,
     {
         "export": Option(
-            str, None, "Folder written by tfreps export, whose newest version is used, or one "
-            "version.", required=True, metavar="DIR",
+            str, None, "Folder written by tfreps export, or one of its versions. By default, the "
+            "newest version is used.", required=True, metavar="DIR",
         ),
         "inputs": Option(
             str, None, "Files or glob patterns, on this machine or as an address such as "

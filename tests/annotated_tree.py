@@ -5,7 +5,7 @@ import pathlib
 import subprocess
 
 CHECKOUT = pathlib.Path(__file__).resolve().parent.parent
-WIDTH = 28  # of the column of names
+WIDTH = 28  # width of the column of names
 
 # Descriptions of what has no docstring. Other folders are described by their __init__.py.
 COMMENTS = {

@@ -378,7 +378,7 @@ CATALOGUE = {
             "encoder": models.Elmo(models.BiLM(**bilm_options(initial_state="warm"))),
             "tags": ["O", "B-X", "I-X"],
             "scheme": "bio",
-            "use_crf": False,  # of a call, emissions alone: they do not depend on transitions
+            "use_crf": False,  # a call returns emissions alone, without transitions
         },
         {"features": (CHARACTERS, "BTC")},
         ["BTD", "BT"],

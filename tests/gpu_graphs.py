@@ -50,7 +50,7 @@ def of_characters():
     return {"bilm": bilm, "vocabulary_size": 11, "num_sampled": 6, "batch_size": B}
 
 
-# Batches of the models that `fit` trains without a loss of the user.
+# Batches of the models that `fit` trains without a user-defined loss.
 BATCHES = {
     models.BiLMPretrainer: lambda model, _: [x for x in model._input_signatures() if "mask" in x],
     models.BertPretrainer: lambda *_: [

@@ -119,7 +119,7 @@ def annotations(function):
     """Returns the types of the parameters and the result, if the function has a source."""
     try:
         node = parsed(function)
-    except OSError:  # of a dataclass or NamedTuple
+    except OSError:  # a dataclass or NamedTuple has no source
         return {}
     given = node.args
     arguments = [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]

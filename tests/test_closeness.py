@@ -15,7 +15,7 @@ def without_a_record(monkeypatch):
 
 
 def test_the_bound_is_in_units_of_rounding():
-    bound = 4 * 2.0**-23 * 5 * 8  # of the largest value, 5, and of 64 terms
+    bound = 4 * 2.0**-23 * 5 * 8  # for 64 terms and the largest value, 5
     for inside, outside in (0.99, 1.01), (-0.99, -1.01):
         assert_close([1.0, 5.0 + inside * bound], [1.0, 5.0])
         with pytest.raises(

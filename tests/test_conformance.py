@@ -291,7 +291,7 @@ def test_one_by_one_is_together(name):
         for one, other, axes in zip(together, outputs, entry.outputs, strict=True):
             if axes is not None:
                 expected = own(one, axes, row, length)
-                # Models of up to three layers or blocks.
+                # The terms of models of up to three layers or blocks.
                 assert_close(own(other, axes, 0, length), expected, terms=256)
 
 

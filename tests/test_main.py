@@ -112,7 +112,7 @@ def test_errors_of_tensorflow_end_in_one_line(program, capsys, in_graph):
     assert command.main(["demo-corpus"]) == 2
     text = capsys.readouterr().err
     assert text.count("\n") == 1 and "ids must be below 2" in text and "File" not in text
-    program(lambda argv: keras.layers.Lambda(function)(tf.constant([3])))  # adds lines of its own
+    program(lambda argv: keras.layers.Lambda(function)(tf.constant([3])))  # Keras adds lines
     assert command.main(["demo-corpus"]) == 2
     text = capsys.readouterr().err
     assert text.count("\n") == 1 and "ids must be below 2" in text

@@ -117,7 +117,7 @@ def published(options):
     if found.word_characters is not None:
         raise ValueError(
             f"{options.model} contains {found.kind}, whose words and Unicode characters the format "
-            "of bilm-tf cannot represent."
+            "of bilm-tf cannot represent. To write a run folder, omit --output-format."
         )
     with warnings.catch_warnings(record=True) as noted, replacing(target, parents=True) as folder:
         warnings.simplefilter("always", UserWarning)

@@ -27,7 +27,7 @@ MARKUP = (
     (re.compile(r"`+|\*+(?=\w)|(?<=\w)\*+"), ""),
 )
 SHORTEST, LONGEST = 4, 120  # tokens of a sentence
-LINES_PER_DOCUMENT = 200  # of your own text: each block of lines counts as a document
+LINES_PER_DOCUMENT = 200  # each block of this many lines of your own text is a document
 COMMAND = Command(
     "demo-corpus",
     __doc__,

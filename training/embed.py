@@ -41,7 +41,7 @@ ONLY_BILM = {
     *("batch_tokens", "cache", "max_sentence_tokens"),
 }
 ONLY_TOKENS = {"resume", "forget_sentences"}
-LINES = 1024  # of raw text that are embedded together
+LINES = 1024  # number of lines of raw text that are embedded together
 WINDOW = 1 << 16  # tokens that are sorted by length and written to the file together
 
 

@@ -17,7 +17,7 @@ from tfreps._src.plots.curves import X_AXES
 from tfreps._src.plots.position_maps import VIEWS
 from tfreps._src.runs.run_folder import RunFolder
 
-WIDTH = 128  # of sinusoidal position vectors
+WIDTH = 128  # dimension of sinusoidal position vectors
 KINDS = "sinusoidal", "sinusoidal_full_index"
 OUTPUT = Group("output", "File to write.", {
     "output": Option(str, None, "PNG file to write.", required=True, metavar="FILE"),
@@ -206,9 +206,7 @@ def draw_positions(options):
     if options.model is not None:
         for name in "positions", "hidden_dim", "normalize_positions":
             if getattr(options, name) not in (None, False):
-                raise ValueError(
-                    f"{as_flag(name)} has no effect with MODEL; omit it or {options.model}."
-                )
+                raise ValueError(f"{as_flag(name)} has no effect with MODEL; omit one of them.")
         encoder = load(options.model).transformer
         table, title = position_table(encoder, options.length), f"{encoder.positions} positions"
     else:

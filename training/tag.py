@@ -59,7 +59,7 @@ COMMAND = Command(
             "max_line_bytes": line_limit(50_000),
             "follow": Option(
                 bool, False, "Tag each line as soon as it is read, and write its tags at once. "
-                "Lines of other commands can then be tagged while these run.",
+                "The output of another command can then be tagged while that command runs.",
                 needs="input_format=text", excludes="output",
             ),
         }),

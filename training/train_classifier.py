@@ -175,7 +175,7 @@ def make_model(options, inputs, label_set):
     from tfreps._src.fitting.encoders import make_encoder, make_linear
     from tfreps.models import Classifier
 
-    linear = make_linear(options, inputs)  # before the encoder: the order determines the seeds
+    linear = make_linear(options, inputs)  # made before the encoder: the order determines the seeds
     return Classifier(
         make_encoder(options, inputs),
         label_set.names,

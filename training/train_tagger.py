@@ -131,7 +131,7 @@ def make_model(options, inputs, tag_set):
     from tfreps.models import Tagger
 
     gives_scores = encoder_options.ENCODERS[options.encoder].gives_scores
-    linear = make_linear(options, inputs)  # before the encoder: the order determines the seeds
+    linear = make_linear(options, inputs)  # made before the encoder: the order determines the seeds
     return Tagger(
         make_encoder(options, inputs),
         tag_set.names,

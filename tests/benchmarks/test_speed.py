@@ -125,7 +125,7 @@ def test_our_calls_alternate_with_those_of_a_peer():
     calls = []
     ours, theirs = in_turns(lambda: calls.append(1), 16, [sys.executable, "-c", PEER])
     assert len(ours) == 16 and theirs == [1.0] * 16 and len(calls) == 16 + 5
-    with pytest.raises(OSError, match="without an answer"):
+    with pytest.raises(OSError, match="without a result"):
         with peer_process([sys.executable, "-c", "raise SystemExit(1)"]):
             pass
 

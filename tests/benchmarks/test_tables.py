@@ -110,7 +110,7 @@ def test_inputs_are_made_once_and_an_interrupted_training_is_resumed(table, data
     if table == "fdu_mtl":
         parts = [(inputs / f"{part}.txt").read_text("utf-8") for part in ("train", "validation")]
         assert [part.count("\n") for part in parts] == [150, 1] and "café" in "".join(parts)
-    if table != "resume_ner":  # whose models take no word vectors
+    if table != "resume_ner":  # its models take no word vectors
         with pytest.raises(SystemExit, match="--peer-python"):
             pretraining.main([*flags, "--only", "vectors"])
 

@@ -59,7 +59,7 @@ def test_label_one_is_the_next_sentence(tmp_path):
     pretrainer = BertPretrainer.from_pretrained(path)
     expected = pretrainer(FEATURES)["next_sentence_logits"]
     assert_close(model(FEATURES)["logits"], expected)
-    pretrainer.save_pretrained(tmp_path / "published", next_label=1)  # label 0 once written
+    pretrainer.save_pretrained(tmp_path / "published", next_label=1)  # stored as label 0
     published = Classifier.from_pretrained(tmp_path / "published", next_sentence=True)
     assert published.labels == ["next", "other"]
     assert_close(published(FEATURES)["logits"], expected[:, ::-1])

@@ -348,7 +348,7 @@ def test_the_originals_own_embeddings(tfreps_data, num_batches, num_tokens):
             n = len(batch[row])
             assert out["mask"][row].numpy().sum() == n == len(vectors)
             top = out["sequence_output"][row, :n]
-            # Characters, filters and gates of two layers; the original is in float32, too.
+            # Terms are characters, filters and gates of two layers; the original is float32, too.
             assert_close(top, vectors, terms=256)
             count += n
         assert all((np.asarray(state)[3] == 0.0).all() for state in bilm.kept_states)
@@ -383,7 +383,7 @@ def test_the_original_fixture_against_the_loops(tfreps_data):
     bilm = BiLM.from_pretrained(folder / "options.json", folder / "lm_weights.hdf5")
     expected, _ = oracles.bilm(weights, options, sentence)
     out = bilm(batch_to_ids([sentence]))["layer_outputs_with_boundaries"][0]
-    # Characters, filters and gates of two layers.
+    # Terms are characters, filters and gates of two layers.
     assert_close(out, expected, terms=256)
 
 

@@ -41,7 +41,7 @@ signal.signal(signal.SIGTERM, signal.SIG_IGN)
 begin()
 time.sleep(60)
 """
-# The launcher, as a process of its own.
+# Runs the launcher in a separate process.
 LAUNCHER = """
 import os, pathlib, sys
 from tfreps._src.distribute.local_workers import run_workers

@@ -11,7 +11,7 @@ from tests.closeness import assert_close
 from tests.conftest import CHECKOUT
 from tests.distribute.replica_models import MODELS
 
-QUICK = ("bilm",)  # states of its own, and draws for each replica
+QUICK = ("bilm",)  # has its own states, and random draws for each replica
 
 
 def trained(num_replicas, *names):

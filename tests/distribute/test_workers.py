@@ -51,7 +51,7 @@ def test_an_error_of_another_worker_is_an_error():
 
 def test_a_difference_is_named():
     def change_b(rows):
-        rows[0][2] += 1  # after the names and "a"
+        rows[0][2] += 1  # this item follows the names and "a"
 
     with pytest.raises(ValueError, match=r"but b differs. On this worker it is 'x'. Use the same"):
         Gathered(change_b).check_same({"b": "x", "a": 1}, "Use the same.")

@@ -11,7 +11,7 @@ WRITTEN = ("_build", "reference/api", "reference/commands", "reference/files")
 PAGES = sorted(
     path
     for path in DOCS.rglob("*.md")
-    if not str(path.relative_to(DOCS)).startswith(WRITTEN)  # by the build
+    if not str(path.relative_to(DOCS)).startswith(WRITTEN)  # these are written by the build
 )
 
 

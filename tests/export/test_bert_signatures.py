@@ -41,7 +41,7 @@ def test_every_signature(tmp_path, pooler):
         n, vectors = len(ids), out["sequence_output"][0]
         pieces = [piece.decode() for piece in found["tokens"].numpy()[row]]
         assert pieces == [tokenizer.vocabulary[i] for i in ids] + [""] * (24 - n)
-        # Up to two blocks.
+        # Each term passes through up to two blocks.
         assert_close(found["sequence_output"][row, :n], vectors, terms=256)
         assert not found["sequence_output"].numpy()[row, n:].any()
         assert_close(found["default"][row], np.mean(vectors, axis=0), terms=256)

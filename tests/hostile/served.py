@@ -12,7 +12,7 @@ from tfreps._src.server.rest.request_guard import RequestGuard
 from tfreps._src.server.rest.rest_app import RestApp
 
 CODE = grpc.StatusCode
-# Valid status codes of answers to invalid requests.
+# Valid status codes of responses to invalid requests.
 STATUS = {200, 400, 403, 404, 405, 408, 413, 415, 429, 501}
 REFUSALS = {CODE.INVALID_ARGUMENT, CODE.NOT_FOUND, CODE.FAILED_PRECONDITION, CODE.UNIMPLEMENTED}
 REFUSALS |= {CODE.RESOURCE_EXHAUSTED, CODE.OUT_OF_RANGE}
@@ -75,7 +75,7 @@ class Served:
             if pieces:
                 part = pieces.pop(0)
                 return {"type": "http.request", "body": part, "more_body": bool(pieces)}
-            return await asyncio.Event().wait()  # the client waits for its answer
+            return await asyncio.Event().wait()  # the client waits for its response
 
         async def send(message):
             sent.append(message)

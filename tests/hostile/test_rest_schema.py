@@ -10,7 +10,7 @@ from tests.hostile.rest_schema import document
 from tests.hostile.served import Served
 from tests.hostile.worker import peak_megabytes
 
-CASES = 600  # of each method of each path
+CASES = 600  # cases for each method of each path
 CHECKS = "status_code_conformance", "content_type_conformance", "response_schema_conformance"
 
 

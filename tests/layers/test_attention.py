@@ -65,7 +65,7 @@ def test_equals_keras_with_the_kernels_of_bert():
         weights += [kernel.reshape(6, 2, 3), bias.reshape(2, 3)]
     oracle.set_weights([*weights, combine[0].reshape(2, 3, 6), combine[1]])
     expected = oracle(X, X, attention_mask=MASK[:, None, :] & MASK[:, :, None])
-    # Four matrix multiplications with a softmax between them.
+    # The terms of four matrix multiplications with a softmax between them.
     assert_close(layer(X, mask=MASK)[:3][MASK[:3]], expected[MASK], terms=256)
 
 

@@ -70,7 +70,7 @@ def test_equals_the_loops(tmp_path, case, state_in):
             expected = np.zeros([6, 2 * dim])
             for t in range(n):
                 expected[t] = np.concatenate([ahead[number][t], back[number][n - 1 - t]])
-            # Up to three layers with six steps each.
+            # The terms of up to three layers with six steps each.
             assert_close(outputs[b, number], expected, terms=256)
         for ours, theirs in zip(last, (end, begin), strict=True):
             hidden, cell = zip(*theirs, strict=True)
@@ -120,7 +120,7 @@ def test_distinct_vectors_give_the_same_in_both_directions(tmp_path, case):
     wanted = layer(vectors[which], mask=MASK)
     got = layer(0.0 * vectors[which], mask=MASK, distinct=(vectors, which))
     for a, b in zip(tf.nest.flatten(wanted), tf.nest.flatten(got), strict=True):
-        # Three layers.
+        # The terms of three layers.
         assert_close(a, b, terms=256)
 
 

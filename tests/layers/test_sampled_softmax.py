@@ -67,7 +67,7 @@ def test_the_sampled_softmax_equals_the_loops_and_draws_anew_at_each_step():
             for n in range(ROWS):
                 x, target = FEATURES[g, n].astype(float), TARGETS[g, n]
                 expected = oracles.sampled_softmax_nll(x, kernel, bias, target, negatives, tries)
-                # A logarithm of a sum over the negatives, of products with the features.
+                # The terms of a sum over the negatives and of products with the features.
                 assert_close(nll[g, n], expected, terms=256)
     assert hits > 10
     assert set(negatives_of(layer, 0)[0][0]) != set(negatives_of(layer, 0)[1][0])

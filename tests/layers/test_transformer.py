@@ -57,7 +57,7 @@ def test_equals_plain_loops_whatever_stands_on_padding(form):
     np.testing.assert_array_equal(layer(x, mask=MASK), y)
     for row in range(4):
         expected = oracles_transformer.block(X[row].astype("float64"), weights, options, MASK[row])
-        # Six sums, between layer norms that enlarge rounding.
+        # The terms of six sums, between layer norms that enlarge rounding.
         assert_close(y[row], expected[0], terms=256)
         assert_close(probabilities[row], expected[1], terms=256)
 

@@ -79,7 +79,7 @@ def test_equals_numpy_text_by_text():
     for row, length in enumerate((4, 3)):
         layers, pooled = bert(encoder, IDS[row, :length], SEGMENTS[row, :length])
         found = out["layer_outputs"][row, :, :length]
-        # Two blocks.
+        # The terms of two blocks.
         assert_close(found, layers, terms=256)
         assert_close(out["pooled_output"][row], pooled, terms=256)
         np.testing.assert_array_equal(found[-1], out["sequence_output"][row, :length])

@@ -102,7 +102,7 @@ def test_hapaxes_count_as_unknown_once():
     with_unknown = counts.with_unknown(3)
     np.testing.assert_array_equal(
         with_unknown.emissions[3], [1, 2]
-    )  # the counts of 1 and 2, and its own
+    )  # the counts of ids 1 and 2, and those of id 3
     np.testing.assert_array_equal(counts.emissions[3], [0, 1])
 
 

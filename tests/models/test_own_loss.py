@@ -270,7 +270,7 @@ def test_targets_of_another_form(name, y, got):
     with pytest.raises(ValueError, match=message):
         model.fit(tf.data.Dataset.from_tensor_slices((X, given)).batch(2), verbose=0)
     if given is RAGGED and name == "Classifier":
-        model.fit(X, Y[:, 0], verbose=0)  # the error did not spoil the model
+        model.fit(X, Y[:, 0], verbose=0)  # the model can still be trained after the error
 
 
 @pytest.mark.parametrize(

@@ -68,7 +68,7 @@ def test_probabilities_of_sequences_are_those_of_divided_scores(kind):
     model, plain, weak = KINDS[kind](T), KINDS[kind](), divided(KINDS[kind]())
 
     def log_probabilities(model):
-        tags, scores = model.decode(FEATURES, k=90)  # of 81 sequences
+        tags, scores = model.decode(FEATURES, k=90)  # there are 81 sequences
         return tags, scores - model.log_normalizer(FEATURES)[:, None]
 
     (tags, found), (before, _), (_, expected) = map(log_probabilities, (model, plain, weak))

@@ -58,7 +58,7 @@ def test_names_without_a_font():
     with pytest.warns(UserWarning, match="No font on this machine has"):
         figure = plots.matrix_figure([[1.0]], [name], ["a"])
     assert labels(figure.axes[0].yaxis) == ["U+10FFFD"]
-    fonts = Fonts(["DejaVu Sans"], name)  # whoever finds the fonts shows the hint
+    fonts = Fonts(["DejaVu Sans"], name)  # the code that finds the fonts shows the hint
     assert labels(plots.matrix_figure([[1.0]], [name], ["a"], fonts=fonts).axes[0].yaxis) == [
         "U+10FFFD"
     ]

@@ -63,7 +63,7 @@ def many_langs(tmp_path):
     folder.mkdir()
     for name in "char.dic", "word.dic", "encoder.pkl", "token_embedder.pkl":
         shutil.copyfile(FOLDER / "words" / name, folder / name)
-    shutil.copyfile(FOLDER / "words/configs/cnn.json", folder / CONFIG)  # of the small model
+    shutil.copyfile(FOLDER / "words/configs/cnn.json", folder / CONFIG)  # config of the small model
     (folder / "config.json").write_text(json.dumps(TRAINING))
     (folder / "meta.json").write_text("{}")
     (folder / "README").write_text("of the repository")

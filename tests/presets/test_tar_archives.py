@@ -116,7 +116,7 @@ def test_a_part_of_an_archive(tmp_path, cache, name, share):
 def test_a_changed_byte(tmp_path, cache, name):
     path = archive(tmp_path / name, (entry("a"), bytes(range(256)) * 50))
     content = bytearray(path.read_bytes())
-    content[-6] ^= 1  # of the CRC
+    content[-6] ^= 1  # a bit of the CRC
     path.write_bytes(content)
     with pytest.raises(ValueError, match="cannot be extracted: "):
         unpack(path)

@@ -38,7 +38,7 @@ def test_calibration_error(bins):
 def test_known_errors():
     assert calibration_error([1.0, 1.0, 0.0], [True, True, False]) == 0
     assert calibration_error([1.0, 0.0], [False, True]) == 1
-    assert calibration_error([0.8] * 10, [1] * 8 + [0] * 2) < 1e-9  # right as often as it says
+    assert calibration_error([0.8] * 10, [1] * 8 + [0] * 2) < 1e-9  # as often right as predicted
     assert_close(calibration_error([0.95] * 4, [1, 1, 0, 0]), 0.45)
     assert calibration_error([1 + 1e-6], [1]) < 1e-5  # rounding
 

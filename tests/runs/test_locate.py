@@ -51,7 +51,7 @@ def test_a_folder_of_google_with_a_config_of_hugging_face_beside_it(tmp_path):
 
 def test_a_vocabulary_of_another_size(tmp_path):
     vocabulary = hugging_face(tmp_path) / "vocab.txt"
-    for text in "a\n" * 19, "a\n" * 18 + "a", "a\r\n" * 5:  # fewer tokens: a rounded-up table
+    for text in "a\n" * 19, "a\n" * 18 + "a", "a\r\n" * 5:  # a rounded-up table has fewer tokens
         vocabulary.write_text(text)
         opened(tmp_path)
     vocabulary.write_text("a\n" * 20)

@@ -323,7 +323,7 @@ def test_the_record_of_the_data_belongs_to_the_run(run):
 def test_folders_that_are_no_run_folders(run, tmp_path):
     assert is_run_folder(run.path)
     assert not is_run_folder(tmp_path / "absent")
-    (tmp_path / "options.json").write_text('{"lstm": {}}')  # of bilm-tf
+    (tmp_path / "options.json").write_text('{"lstm": {}}')  # a file of bilm-tf
     assert not is_run_folder(tmp_path)
     (tmp_path / "options.json").write_text("{")
     assert is_run_folder(tmp_path)

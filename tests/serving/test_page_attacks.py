@@ -17,8 +17,8 @@ pytestmark = pytest.mark.slow
 HARM = "<img src=x onerror='window.hacked=1'>"
 SCRIPT = "</li><script>window.hacked=1</script>"
 LINK = "javascript:window.hacked=1"
-NAME = "<b>'\"&amp;]"  # of a model
-SITE = "evil.example"  # which the browser resolves to this machine
+NAME = "<b>'\"&amp;]"  # name of a model
+SITE = "evil.example"  # the browser resolves it to this machine
 
 
 def hostile(text):

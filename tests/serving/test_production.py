@@ -177,4 +177,4 @@ def test_pods_of_one_label_are_selected_scaled_and_kept():
     scaling = manifests()["HorizontalPodAutoscaler"]["spec"]
     assert scaling["scaleTargetRef"]["name"] == deployment["metadata"]["name"]
     assert scaling["metrics"][0]["resource"]["name"] == "cpu"
-    assert deployed()["resources"]["requests"]["cpu"]  # what its percentage is of
+    assert deployed()["resources"]["requests"]["cpu"]  # the percentage refers to this value

@@ -127,5 +127,5 @@ def test_bad_parquet_files(tmp_path):
 def test_parquet_without_pyarrow(tmp_path, monkeypatch):
     path = write(tmp_path, kind="parquet")
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(ValueError, match="requires the package pyarrow: pip install pyarrow"):
+    with pytest.raises(ValueError, match="needs the package pyarrow. Run `pip install pyarrow`"):
         WordVectors.read(path, ["king"])

@@ -280,7 +280,7 @@ def test_published_files_of_words(text, tmp_path, capsys):
     command = ["--elmo-config", files[0], "--elmo-weights", files[1], text, "--output", str(output)]
     assert main(["embed", *command]) == 2
     assert "this biLM reads token ids" in capsys.readouterr().err
-    assert not list(tmp_path.glob("v.hdf5*"))  # nothing begun
+    assert not list(tmp_path.glob("v.hdf5*"))  # no file was started
     VOCABULARY.write(tmp_path / "words.txt")
     tfreps(*command, "--vocabulary", tmp_path / "words.txt")
     expected = bilm(np.array([VOCABULARY.ids(LINES[2].split())]) + 1)["layer_outputs"][0]

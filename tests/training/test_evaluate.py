@@ -16,7 +16,7 @@ from tfreps.__main__ import main
 from tfreps._src.runs.run_lock import locked
 from tfreps.reports import calibration_error
 
-# Answers of the known tagger: B-PER O B-LOC; O B-LOC.
+# Predictions of the known tagger: B-PER O B-LOC; O B-LOC.
 CONLL = "Ada B-PER\nsaw O\nRome B-PER\n\nslept O\nRome B-LOC\n"
 TABLE = "bad\tAda\ngood\tsaw\ngood\tRome Rome\ngood\tslept\n"  # saw is classified as bad
 
@@ -105,7 +105,7 @@ def test_a_fitted_temperature_is_everywhere(kind, request, tmp_path):
     after = entry["calibration"]["after"]
     assert after["nll"] < entry["calibration"]["before"]["nll"]
     assert after["calibration_error"] == entry["calibration_error"]
-    ask("evaluate", run, "--data", data)  # from the stored model
+    ask("evaluate", run, "--data", data)  # reads the stored model
     assert results(run)["evaluation"]["calibration_error"] == entry["calibration_error"]
 
     keras_file = keras.saving.load_model(run / "model.keras")

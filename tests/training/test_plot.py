@@ -101,7 +101,7 @@ def test_curves(run, tmp_path):
         ),
         (
             "positions RUN --hidden-dim 4 --output a.png",
-            "--hidden-dim has no effect with MODEL; omit it",
+            "--hidden-dim has no effect with MODEL; omit one",
         ),
         ("positions RUN --positions sinusoidal --output a.png", "--positions has no effect"),
         (

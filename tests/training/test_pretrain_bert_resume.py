@@ -47,7 +47,7 @@ def test_changed_text_and_another_length(tmp_path, capsys):
     stored = RunFolder.open(run).options
     train, again = tmp_path / "train.txt", ["pretrain-bert", "--run", run, "--resume"]
     text = train.read_text()
-    train.write_text("\n\n".join(text.strip().split("\n\n")[::-1]) + "\n")  # other order
+    train.write_text("\n\n".join(text.strip().split("\n\n")[::-1]) + "\n")  # in another order
     err = refused(capsys, *again)
     assert "--train: " in err and "content with the SHA-256" in err
     train.write_text(text)

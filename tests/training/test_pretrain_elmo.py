@@ -161,7 +161,7 @@ def test_float16_resumes_with_its_loss_scale(corpus, tmp_path):
     assert losses(halves) == pytest.approx(losses(whole), rel=1e-3)
     _, arrays, _ = load_latest_checkpoint(halves / "checkpoints")
     scalars = [a for name, a in arrays.items() if name.startswith("optimizer/") and a.shape == ()]
-    scale = max(map(float, scalars))  # from 2 ** 15, halved where a gradient overflowed
+    scale = max(map(float, scalars))  # starts at 2 ** 15 and is halved where a gradient overflowed
     assert scale >= 2**8 and np.log2(scale) % 1 == 0
 
 

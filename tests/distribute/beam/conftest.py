@@ -16,7 +16,7 @@ KINDS = {
     "bilm": MAKERS["BiLM"],
     "embedder": lambda: make_trained("embedder"),
 }
-SIGNATURES = {"bilm": BiLMSignatures, "embedder": EmbedderSignatures}  # of the other kinds: of text
+SIGNATURES = {"bilm": BiLMSignatures, "embedder": EmbedderSignatures}  # for others: text
 
 
 @pytest.fixture(scope="session")

@@ -319,7 +319,7 @@ def test_types_that_a_format_lacks(export, tmp_path):
     for output_format in ("jsonl", "avro", "tfrecord"):
         how = {"input_format": "parquet", "output_format": output_format}
         message = tagged(export, tmp_path, **how)
-        assert "the field 'when'" in message and "Leave it out by `keep`" in message
+        assert "the field 'when'" in message and "Leave it out with `keep`" in message
     how = {"input_format": "parquet", "output_format": "parquet"}
     annotate_corpus(export("tagger")[1], [f"{tmp_path}/in.txt"], f"{tmp_path}/out", **how)
     assert annotated(f"{tmp_path}/out", "parquet")[0]["when"].year == 1970

@@ -78,7 +78,7 @@ def test_the_sample_skips_lines_that_are_no_records(tmp_path):
 def test_files_of_different_schemas(tmp_path):
     for name, kind in {"a": pa.int64(), "b": pa.string()}.items():
         pa.parquet.write_table(pa.table({"id": pa.array([None], kind)}), tmp_path / name)
-    message = "b has another schema than .*a: id: int64, id: string. Annotate files of different"
+    message = "b has a different schema from .*a: id: int64, id: string. Annotate files of"
     with pytest.raises(ValueError, match=message):
         input_schema([f"{tmp_path}/a", f"{tmp_path}/b"], Parquet())
 

@@ -174,7 +174,7 @@ def token_values(problem, row, tags):
 
 def assert_slopes(got, problem, function, step=1e-5):
     """Compares with central differences in float64 of the weighted sum of `function` over rows."""
-    size = np.abs(WEIGHTS).max()  # of a row's share, of which some cancel
+    size = np.abs(WEIGHTS).max()  # size of the summands, some of which cancel
     for which, place in enumerate(("emissions", "transitions", "start", "end")):
         array = getattr(problem, place).astype(float)
         for index in np.ndindex(array.shape):
@@ -207,7 +207,7 @@ def test_probabilities_of_tokens_given_those_before(name):
     for row in rows(problem):
         for t, value in token_values(problem, row, tags[row]):
             if value > -1e30:
-                # Differences of sums over the whole path.
+                # The results are differences of sums over the whole path.
                 assert_close(got[row, t], value, magnitude=2 * problem.magnitude)
             else:  # the path is impossible here or at an earlier token
                 assert got[row, t] < -1e29

@@ -62,7 +62,7 @@ def test_gradient_is_that_of_finite_differences(form):
     by_hand = tape.gradient(result, [weight.value for weight in layer.trainable_weights])
     for weight, got in zip(layer.trainable_weights, by_hand, strict=True):
         expected = differences(loss, weights[weight.name])
-        size = max(1.0, np.abs(expected).max())  # of the shares of words and steps, which cancel
+        size = max(1.0, np.abs(expected).max())  # size of the summands, which cancel
         assert_close(got, expected, magnitude=size, name=weight.name)
 
 

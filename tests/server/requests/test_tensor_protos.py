@@ -24,7 +24,7 @@ def test_there_and_back(dtype):
         proto = tensor_pb2.TensorProto()
         fill_proto(proto, array)
         np.testing.assert_array_equal(tf.make_ndarray(proto), array)
-        for sent in (proto, tf.make_tensor_proto(array)):  # by field, by content
+        for sent in (proto, tf.make_tensor_proto(array)):  # values, tensor_content
             found = to_array(sent, 10)
             np.testing.assert_array_equal(found, array)
             assert found.dtype == array.dtype and found.shape == array.shape

@@ -36,7 +36,7 @@ def status(guard, method="GET", **headers):
         ("LOCALHOST.:8501", "127.0.0.1", [], 200),
         ("127.0.0.1:8501", "localhost", [], 200),
         ("[::1]:8501", "127.0.0.1", [], 200),
-        ("10.0.0.7:8501", "127.0.0.1", [], 200),  # a health probe by IP: no site's name
+        ("10.0.0.7:8501", "127.0.0.1", [], 200),  # a health probe by IP, without the name of a site
         ("", "127.0.0.1", [], 200),  # HTTP/1.0
         ("evil.example", "127.0.0.1", [], 403),
         ("evil.example:8501", "::1", [], 403),

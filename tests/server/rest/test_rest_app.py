@@ -80,7 +80,7 @@ def test_numbers_come_back_exactly(rest):
     bits = np.random.default_rng(0).integers(0, 2**32, 2_000, np.uint32)
     numbers = np.array([*bits.view("float32"), np.inf, np.nan, -0.0], "float32")
     status, response = ask(rest, "half_plus_two", {"instances": numbers.tolist()})
-    with np.errstate(invalid="ignore"):  # of signaling NaN
+    with np.errstate(invalid="ignore"):  # signaling NaN would warn
         expected = numbers / np.float32(2) + np.float32(2)
     assert status == 200
     np.testing.assert_array_equal(np.array(response["predictions"], "float32"), expected)

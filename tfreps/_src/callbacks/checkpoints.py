@@ -168,7 +168,7 @@ class Checkpoints(CountedSteps):
             "unmeasured": self.unmeasured,
         }
         if in_epoch and self.model.distribute_strategy.num_replicas_in_sync > 1:
-            # As after `restore`: sums that are divided among replicas are rounded in another way.
+            # `restore` divides sums among replicas, which changes their rounding; so does this.
             self._restore_metrics(arrays)
         if not self.writes:
             return

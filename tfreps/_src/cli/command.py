@@ -255,7 +255,7 @@ class Command:
         if option.kind is bool:
             action = argparse.BooleanOptionalAction if option.default else "store_true"
             switch = group.add_argument(flag, action=action, default=option.default)
-            switch.help = help  # to which some versions of Python would add the default
+            switch.help = help  # set here, because some versions of Python would add the default
             return
         more = {"nargs": "+"} if option.many else {"action": "append"} if option.repeated else {}
         if option.choices:
@@ -368,7 +368,7 @@ class Command:
     def _read(self, what, key, value, convert=from_json):
         try:
             return convert(value, self.options[key])
-        except Exception as error:  # of any type that the conversion of the option raises
+        except Exception as error:  # the conversion of a value may raise any type
             raise ValueError(f"{what}: {error}") from error
 
 

@@ -37,7 +37,7 @@ class EncoderKind(NamedTuple):
 
     options: dict[str, Option]
     help: str
-    heads: tuple[str, ...] = HEADS  # that can use the encoder
+    heads: tuple[str, ...] = HEADS  # those that can use the encoder
     pooling: str = "mean"  # default of classifiers
     gives_scores: bool = False  # whether the encoder outputs a score for each tag
     brings_tokens: bool = False  # whether the encoder has its own tokenizer and vocabulary

@@ -61,7 +61,7 @@ PAGE = {
         bool, False, "Serve a web page that shows the outputs of all models for a text."
     ),
     "sentences": Option(
-        str, None, "Text file with one sentence per line. The page searches its first "
+        str, None, "Text file with one sentence per line. The page of --page searches its first "
         f"{MOST_SENTENCES:,} lines for the nearest neighbors of a word.", needs="page",
         metavar="FILE",
     ),

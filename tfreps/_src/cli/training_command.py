@@ -22,8 +22,8 @@ from tfreps._src.runs.run_folder import RunFolder
 from tfreps._src.runs.run_manifest import TRAINING_DATA, check_data, has_data, record_data
 
 # Options that may differ when a run is resumed. `LENGTHS` may differ only if the learning rate does
-# not depend on the length of the run, and `TRAINING_DATA` only if the content of the files is that
-# which the run was started with.
+# not depend on the length of the run, and `TRAINING_DATA` only if the files still have the content
+# with which the run was started.
 MAY_CHANGE = {"time_limit_minutes", "checkpoint_every", "keep_checkpoints"}
 LENGTHS = {"epochs", "steps"}
 

@@ -112,8 +112,8 @@ OPTIMIZER = {
 # Training of taggers and classifiers.
 LABELING = {
     "epochs": Option(
-        int, None, "Maximum number of passes over the training data. Defaults to 3 for a "
-        "pre-trained bert (5 in train-tagger), and otherwise to 30.", at_least=1,
+        int, None, "Maximum number of passes over the training data. Defaults to 30; for a "
+        "pre-trained bert, to 3 in train-classifier and to 5 in train-tagger.", at_least=1,
     ),
     "patience": Option(
         int, 5, "Stop after this many epochs without a better metric of the held-out data.",

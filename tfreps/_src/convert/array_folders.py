@@ -10,7 +10,7 @@ from tfreps._src.convert.torch_files import open_torch
 from tfreps._src.files.json_files import read_json
 
 TORCH = "pytorch_model.bin"
-KERAS = "tf_model.h5"  # of TensorFlow models of transformers
+KERAS = "tf_model.h5"  # weights of TensorFlow models of transformers
 
 
 class Format(NamedTuple):
@@ -21,7 +21,7 @@ class Format(NamedTuple):
     open: Callable[[Path], Arrays]
 
 
-# In the order in which they are looked for, which is that of transformers.
+# These names are tried in this order, as in transformers.
 FORMATS = (
     Format(SINGLE, INDEX, open_safetensors),
     Format(TORCH, f"{TORCH}.index.json", open_torch),

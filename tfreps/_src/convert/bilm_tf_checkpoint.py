@@ -98,7 +98,7 @@ class _Array:
 
     def __init__(self, weight: keras.Variable):
         self.shape: tuple[int, ...] = tuple(weight.shape)
-        self.value: np.ndarray = np.zeros(0)  # until an array is assigned
+        self.value: np.ndarray = np.zeros(0)  # empty until an array is assigned
 
     def assign(self, value: np.ndarray) -> None:
         self.value = np.array(value)

@@ -18,7 +18,7 @@ from tfreps._src.convert.config_keys import (
 )
 from tfreps._src.files.json_files import read_json
 
-ACTIVATIONS = ("relu", "tanh")  # of the character CNN, in bilm-tf and AllenNLP
+ACTIVATIONS = ("relu", "tanh")  # those of the character CNN in bilm-tf and AllenNLP
 
 
 def filters(value: Any) -> tuple[str, bool]:
@@ -192,5 +192,5 @@ def _keys(options: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
         name = prefix + key
         if isinstance(value, dict) and any(k.startswith(f"{name}.") for k in NETWORK_KEYS):
             yield from _keys(value, f"{name}.")
-        elif name not in ("lstm", "char_cnn", "char_cnn.embedding"):  # an error of its own
+        elif name not in ("lstm", "char_cnn", "char_cnn.embedding"):  # has a separate error
             yield name

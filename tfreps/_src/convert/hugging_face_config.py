@@ -14,7 +14,7 @@ from tfreps._src.convert.bert_families import (
 )
 from tfreps._src.convert.config_keys import value_of
 
-STDDEV = 0.02  # of the initial weights of a `BertEncoder`, by default
+STDDEV = 0.02  # default standard deviation of the initial weights of a `BertEncoder`
 # Keys that can select another network, with the values that select the supported one.
 OTHER_NETWORKS = {
     "position_embedding_type": ("absolute",),

@@ -87,7 +87,7 @@ def read_many_langs(
         "bilstm": (folder / LSTMS, lstm_rows(options)),
     }
     files = {name: open_torch(path) for name, (path, _) in tables.items()}
-    for name, (path, rows) in tables.items():  # before memory is allocated
+    for name, (path, rows) in tables.items():  # checks all sizes before memory is allocated
         check_arrays(rows, files[name].shapes, str(path))
     dims = {name: options[name] or 1 for name in ("word_dim", "character_dim")}  # 1 has no effect
     model = ManyLangsBiLM(**{**options, **dims, **model_options})

@@ -108,7 +108,7 @@ def read_config(folder: Path) -> dict[str, Any]:
     elif not options["word_dim"]:
         raise ValueError(
             f"{source}: `token_embedder.word_dim` and `token_embedder.char_dim` must not both be "
-            "0: the original does not run such a model either. Check that it is the original file."
+            "0: ELMoForManyLangs runs no such model either. Check that this is the published file."
         )
     for name in "cell_clip", "projection_clip":
         options[name] = options[name] or None

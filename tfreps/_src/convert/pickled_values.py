@@ -98,7 +98,7 @@ class PickledValues:
     def _line(self) -> str:
         end = self._data.find(b"\n", self.position, self.position + 200)
         if end < 0:
-            raise ValueError("a name in it has no end")
+            raise ValueError("a name in it is not terminated")
         line = self._bytes(end + 1 - self.position)[:-1]
         return line.decode("ascii", "backslashreplace")
 
@@ -107,7 +107,7 @@ class PickledValues:
 
     def _pop(self) -> Any:
         if not self._stack or self._stack[-1] is MARK:
-            raise ValueError("a pickle in it uses a value that is not there")
+            raise ValueError("a pickle in it uses a value that does not exist")
         return self._stack.pop()
 
     def _pop_group(self) -> list:
@@ -117,7 +117,7 @@ class PickledValues:
                 group = self._stack[start + 1 :]
                 del self._stack[start:]
                 return group
-        raise ValueError("a pickle in it uses a group of values that is not there")
+        raise ValueError("a pickle in it uses a group of values that does not exist")
 
     def _top(self, kind: type) -> Any:
         if not self._stack or type(self._stack[-1]) is not kind:
@@ -145,7 +145,7 @@ class PickledValues:
 
     def _recall(self, index: int) -> None:
         if index not in self._memo:
-            raise ValueError("a pickle in it refers to a value that is not there")
+            raise ValueError("a pickle in it refers to a value that does not exist")
         self._push(self._memo[index])
 
     def _check_protocol(self) -> None:

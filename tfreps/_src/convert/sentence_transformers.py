@@ -54,7 +54,7 @@ ACTIVATIONS = {
     "torch.nn.modules.activation.GELU": "gelu",
     "torch.nn.modules.activation.Sigmoid": "sigmoid",
 }
-OLDER_PLACES = "sentence_transformers.models."  # of the classes; all versions know these names
+OLDER_PLACES = "sentence_transformers.models."  # prefix of class names that all versions accept
 
 
 class TextSettings(NamedTuple):

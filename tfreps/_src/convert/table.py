@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-MOST_NAMES = 10  # in a list of an error message
+MOST_NAMES = 10  # maximum number of names that an error message lists
 
 
 def _as_it_is(array: np.ndarray) -> np.ndarray:

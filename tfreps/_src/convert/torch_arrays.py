@@ -69,7 +69,7 @@ def state_dict(value: Any) -> dict[str, StoredArray]:
     """Returns a value of a pickle, or its entry `model_state_dict`, if it is a dict of arrays."""
     found = value.get(STATE_DICT, value) if type(value) is dict else value
     if type(found) is not dict or not all(type(a) is StoredArray for a in found.values()):
-        raise ValueError("it contains something else than a dict from names to arrays")
+        raise ValueError("it contains something other than a dict from names to arrays")
     return found
 
 
@@ -79,7 +79,7 @@ def read_array(path: str | os.PathLike[str], array: StoredArray, position: int) 
     extent = _extent(array.shape, array.strides)
     flat = np.fromfile(path, dtype, extent, offset=position + array.offset * dtype.itemsize)
     if flat.size != extent:
-        raise ValueError(f"{path} became shorter while it was read. Start again.")
+        raise ValueError(f"{path} became shorter while it was read. Try again when it is complete.")
     strides = [step * dtype.itemsize for step in array.strides]
     view = np.lib.stride_tricks.as_strided(flat, array.shape, strides, writeable=False)
     # Plain NumPy has no bfloat16; the conversion to float32 is exact.
@@ -100,7 +100,7 @@ def _stand_in(name: str, arguments: tuple) -> Any:
 def _storage(value: Any) -> Storage:
     """Returns the storage of a persistent id `("storage", type, key, device, size, view)`."""
     if type(value) is not tuple or len(value) not in (5, 6) or value[0] != "storage":
-        raise ValueError("it refers to something else than a storage")
+        raise ValueError("it refers to something other than a storage")
     _, kind, key, _, size, *view = value
     if type(kind) is not Name or kind.text not in STORAGES or type(key) is not str:
         raise ValueError("it has a storage without a type or key")
@@ -113,7 +113,7 @@ def _array(storage: Any, offset: Any, shape: Any, strides: Any) -> StoredArray:
     """Returns an array that lies within its storage and has at most as many elements."""
     if type(storage) is not Storage or type(shape) is not tuple or type(strides) is not tuple:
         raise ValueError("it has an array without a storage, shape or strides")
-    if not len(shape) == len(strides) <= MOST_DIMENSIONS:  # before the loop over their elements
+    if not len(shape) == len(strides) <= MOST_DIMENSIONS:  # limits the loop over their elements
         raise ValueError("it has an array with too many dimensions, or without a stride for each")
     if not all(map(_is_count, (offset, *shape, *strides))):
         raise ValueError("it has an array whose shape or strides are not natural numbers")

@@ -38,7 +38,7 @@ VERSION = 1001
 START = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."  # the pickle of `MAGIC`
 ZIP = b"PK\x03\x04"
 ZIP_VERSIONS = {str(version).encode() for version in range(1, 11)}
-MOST_BYTES = 2**20  # of all pickles; those of a BERT of 400 arrays have about 100 kB
+MOST_BYTES = 2**20  # size of all pickles; in a BERT of 400 arrays it is about 100 kB
 HEADER = 30  # bytes of the header of a member, which its name and other fields follow
 IS_ENCRYPTED = 1  # bit of the flags of a member
 # Errors that zipfile raises for damaged archives; those of names are ValueErrors.
@@ -83,7 +83,7 @@ def open_torch(path: str | os.PathLike[str]) -> Arrays:
         except ValueError as error:
             raise ValueError(
                 f"{path}: expected the arrays of a state dict, but {_reason(error)}. The file may "
-                "be incomplete, or contain something else than a state dict. With PyTorch, "
+                "be incomplete, or contain something other than a state dict. With PyTorch, "
                 "`torch.save(model.state_dict(), path)` writes such a file."
             ) from None
 
@@ -111,7 +111,7 @@ def _in_zip(file: BinaryIO, size: int) -> Description:
     if _content(file, inside, "version", size).strip() not in ZIP_VERSIONS:
         raise ValueError("its format has an unknown version")
     if "byteorder" in inside and _content(file, inside, "byteorder", size) != b"little":
-        raise ValueError("it does not come from a little-endian machine")
+        raise ValueError("it was not written by a little-endian machine")
     pickles, storages = pickles_in(_content(file, inside, "data.pkl", size))
     arrays = state_dict(pickles.read())
     if {f"data/{key}" for key in storages} != {n for n in inside if n.startswith("data/")}:
@@ -160,7 +160,7 @@ def _in_pickles(file: BinaryIO, data: bytes, size: int) -> Description:
         raise ValueError(f"its format does not have version {VERSION}")
     machine = pickles.read()
     if type(machine) is not dict or machine.get("little_endian") is not True:
-        raise ValueError("it does not come from a little-endian machine")
+        raise ValueError("it was not written by a little-endian machine")
     arrays = state_dict(pickles.read())
     keys = pickles.read()
     if type(keys) is not list or not all(type(key) is str for key in keys):
@@ -170,7 +170,7 @@ def _in_pickles(file: BinaryIO, data: bytes, size: int) -> Description:
     found = [storages[key] for key in keys]
     claimed = pickles.position + sum(8 + storage.num_bytes for storage in found)
     if claimed != size:
-        raise ValueError(f"it describes {claimed:,} bytes and has {size:,}")
+        raise ValueError(f"it describes {claimed:,} bytes, but has {size:,}")
     return Description(arrays, _in_order(file, found, pickles.position))
 
 

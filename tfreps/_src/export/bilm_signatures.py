@@ -152,7 +152,7 @@ class BiLMSignatures(Signatures):
         is_token = tf.reduce_any(ids != 0, -1) if characters else ids != 0  # [N, T]
         message = "each token within `sequence_len` must have an id other than 0, which is padding"
         fits = tf.debugging.Assert(tf.reduce_all(is_token | ~real), [message])
-        with tf.control_dependencies([fits]):  # before the checks of the model
+        with tf.control_dependencies([fits]):  # runs before the checks of the model
             ids = tf.where(real[..., None] if characters else real, ids, 0)
         return self.outputs_of(self.encode(ids), sequence_len)
 

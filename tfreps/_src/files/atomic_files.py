@@ -101,7 +101,7 @@ def check_place(path: Path) -> None:
         raise ValueError(f"Cannot write to {path}: it is a folder. Give the path of a file.")
     if not target.parent.is_dir():
         parent = pathlib.Path(path).parent
-        missing = target.parent if parent.is_dir() else parent  # the target's, if it is a link
+        missing = target.parent if parent.is_dir() else parent  # a link names its target's
         raise ValueError(
             f"Cannot write to {path}: there is no folder {missing}. Create the folder first."
         )

@@ -58,7 +58,7 @@ def as_json(values: Mapping[str, Any]) -> dict[str, Any]:
     def plain(value: Any) -> Any:
         if isinstance(value, os.PathLike):
             return os.fspath(value)
-        if hasattr(value, "tolist"):  # NumPy
+        if hasattr(value, "tolist"):  # a value of NumPy
             return value.tolist()
         raise TypeError(f"{type(value).__name__} {value!r} cannot be written as JSON")
 

@@ -73,7 +73,7 @@ def words_to_add(path: str, indexer: TokenIndexer, max_size: int | None) -> tupl
     if max_size is None:
         max_size = min(MAX_WORDS, MAX_BYTES // (4 * first.dimension))
     room = max(0, max_size - len(known))
-    new: dict[str, None] = {}  # in the order of the file
+    new: dict[str, None] = {}  # the tokens in the order of the file
     for word in _reachable(itertools.chain([first], rows), indexer):
         if word not in known and word not in new:
             if len(new) == room:

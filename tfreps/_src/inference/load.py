@@ -275,7 +275,7 @@ def _open_sentence_transformers(found: Location, given: Given) -> LoadedModel:
     model, settings = read_embedder(path), read_settings(path)
     tokenizer = published_tokenizer(transformer_folder(path), model.encoder)
     if settings.lowercase and isinstance(tokenizer, WordPieceTokenizer):
-        if not tokenizer.lowercase:  # of the text alone, so that accents stay
+        if not tokenizer.lowercase:  # lowercases the text, but keeps its accents
             options = {"lowercase": True, "strip_accents": bool(tokenizer.strip_accents)}
             tokenizer = WordPieceTokenizer.from_config({**tokenizer.get_config(), **options})
     longest = least(settings.max_length, max_length(model.encoder, tokenizer))

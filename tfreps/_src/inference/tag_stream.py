@@ -1,4 +1,4 @@
-"""TagStream: tags a text that comes in pieces, with the spans that are final and provisional."""
+"""TagStream: tags a text that arrives in parts, with the spans that are final and provisional."""
 
 import copy
 import dataclasses
@@ -84,7 +84,7 @@ class StreamUpdate:
 
 
 class TagStream:
-    """Tags a text that comes in pieces, such as the output of a speech recognizer.
+    """Tags a text that arrives in parts, such as the output of a speech recognizer.
 
     The stream is one text, which the tagger reads as one sentence. `TextTagger.stream` creates it.
 

@@ -10,7 +10,7 @@ from tfreps._src.inference.text_model import TextModel
 from tfreps._src.layers.ops import chain, crf_loss
 
 LOWEST, HIGHEST = 0.01, 100.0
-HALVINGS = 30  # of the interval of log T, which leave a relative error of 1e-8
+HALVINGS = 30  # steps that halve the interval of log T, to a relative error of 1e-8
 
 
 class FittedTemperature(NamedTuple):

@@ -103,7 +103,7 @@ class TextEmbedder(WholeTextModel):
         return TextEmbeddings(list(texts), vectors.reshape(len(texts), self.model.vector_dim))
 
     def prompt_text(self, prompt: str | None = None) -> str:
-        """Returns the text of a prompt, or of `default_prompt`; `""` without one."""
+        """Returns the text of a prompt; `None` selects `default_prompt`, or `""` without one."""
         check_choice([*self.prompts, None], prompt=prompt)
         name = self.default_prompt if prompt is None else prompt
         return "" if name is None else self.prompts[name]

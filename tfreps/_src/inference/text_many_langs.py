@@ -12,7 +12,7 @@ class TextManyLangs(TextBiLM):
     """Model of ELMoForManyLangs that computes the vectors of raw texts.
 
     `tfreps.load` returns it for a folder of ELMoForManyLangs. Raw text is split at white space; the
-    published models expect the tokens of Universal Dependencies. The original's `output_layer` -1
+    published models expect the tokens of Universal Dependencies. `output_layer=-1` of the original
     is `layers="average"` of `encode`, -2 is `"all"`, and 0, 1 and 2 are the layers 0, 1 and 2.
 
     Args:

@@ -71,10 +71,10 @@ class TextModel(LoadedModel):
         targets: Sequence[Any] | None = None,
         **options: Any,
     ) -> SequenceBatches:
-        """Returns the `SequenceBatches` in which sentences or texts are read, shortest first.
+        """Groups tokenized texts into `SequenceBatches`, the shortest texts first.
 
-        `targets` are the tag ids or the label id of each of them; `options` are those of the
-        batches.
+        `targets` has the tag ids or the label id of each text. `options` are further arguments of
+        `SequenceBatches`.
         """
         options = {"batch_tokens": BATCH_TOKENS, "max_length": self.max_length, **options}
         return SequenceBatches(tokens, targets, self.indexer, **options)

@@ -250,7 +250,7 @@ class TextTagger(TextModel):
         stride: int | None = None,
         max_pending: int = 1000,
     ) -> TagStream:
-        """Starts a stream: a text that comes in pieces, whose tags are known as early as possible.
+        """Starts a stream: a text that arrives in parts, whose tags are known as early as possible.
 
         The stream reads the text as one sentence of any length. `TagStream` describes which tags
         are final, and how they compare with those of `tag`.

@@ -64,7 +64,8 @@ class AreaUnderCurve(keras.metrics.Metric):
         if sample_weight is not None:
             seen *= tf.cast(tf.reshape(sample_weight, [-1]) > 0, "int64")
         positions = tf.stack([labels, bins], axis=1)  # [B, 2]
-        # In place, as the table is large. The variable of a replica has no `scatter_nd_add`.
+        # The table is large, so it is updated in place. The variable of a replica has no
+        # `scatter_nd_add`.
         tf.raw_ops.ResourceScatterNdAdd(ref=self.counts.handle, indices=positions, updates=seen)
 
     def result(self) -> tf.Tensor:

@@ -169,7 +169,7 @@ class BertPretrainer(PublishedPretrainer, OwnLossModel, keras.Model):
         return tf.ensure_shape(logits, [x.shape[0], x.shape[1], size])  # [B, M, V]
 
     def _update(self, task, nll, hits, weights=None):
-        # Flattened, because Keras would average each row of a matrix first.
+        # The arguments are flattened, because Keras would average each row of a matrix first.
         weights = None if weights is None else tf.reshape(weights, [-1])
         for figure, values in ("loss", nll), ("accuracy", hits):
             values = tf.reshape(values, [-1])

@@ -11,8 +11,8 @@ import tensorflow as tf
 from tfreps._src.layers.ops import chain
 from tfreps._src.models.hmm_counts import HMMCounts, flat_tokens
 
-MAX_TOKENS = 16384  # per batch, including padding
-COMPILED_TOKENS = 8192  # per batch under XLA; fits into the cache of a core
+MAX_TOKENS = 16384  # limit per batch, including padding
+COMPILED_TOKENS = 8192  # limit per batch under XLA; fits into the cache of a core
 THREADS = min(os.cpu_count() or 1, 8)  # code compiled by XLA runs on one core
 
 

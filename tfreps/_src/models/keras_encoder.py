@@ -66,5 +66,5 @@ def _only(structure):
 
 def _spec(tensor, name=None):
     given = name or tensor.name
-    name = "inputs" if given.startswith("keras_tensor") else given  # not the number of a default
+    name = "inputs" if given.startswith("keras_tensor") else given  # drops default numbers
     return tf.TensorSpec(tensor.shape, tensor.dtype, name)

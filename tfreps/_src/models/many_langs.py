@@ -53,7 +53,7 @@ class ManyLangsBiLM(PublishedManyLangs, AnyBiLM):
             hidden state is not clipped. Defaults to 3.0.
         dropout: float in [0, 1). Dropout rate of the input of each LSTM layer. Defaults to 0.0.
         initial_state: `"zero"`, `"warm"` or `"carry"`, as in `BiLM`. `warm_up` reads a sentence
-            without tokens. The original carries the states. Defaults to `"zero"`.
+            without tokens. ELMoForManyLangs carries the states. Defaults to `"zero"`.
         max_batch_size: int. Largest batch size with `"carry"`, the number of rows whose states are
             stored. Defaults to 128.
 

@@ -68,7 +68,7 @@ class ExportMethods:
             verbose: bool. Whether to print the path and the inputs. If `None` (the default), they
                 are printed.
             input_signature: list with a structure of `tf.TensorSpec` or `keras.InputSpec` for each
-                argument of `call`. If `None` (the default), the model says what it accepts.
+                argument of `call`. If `None` (the default), the model specifies it.
             **kwargs: Options of the other formats.
 
         Raises:

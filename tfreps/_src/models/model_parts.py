@@ -56,7 +56,7 @@ class ModelParts:
                 yield from part._all_parts()
 
     def find(self, *classes: type[Part]) -> Part | None:
-        """Returns the first of `_all_parts()` that is an instance of one of the classes.
+        """Returns the first part of the model that is an instance of one of the classes.
 
         Args:
             *classes: Model classes of tfreps.

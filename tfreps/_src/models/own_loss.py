@@ -65,7 +65,7 @@ class OwnLossModel(WholeModel):
         self._check_arguments("fit", x, y, *args, **kwargs)
         try:
             return super().fit(x, y, *args, **kwargs)
-        except ValueError:  # its graph could not be used again, once `y` is right
+        except ValueError:  # a later call with a valid `y` could not use this graph
             self.train_function = None
             raise
 
@@ -105,7 +105,7 @@ class OwnLossModel(WholeModel):
 
 def _check_numbers(y):
     """Raises a ValueError for an array or list that Keras could not convert to a tensor."""
-    kind = getattr(getattr(y, "dtype", None), "kind", "")  # of a NumPy array
+    kind = getattr(getattr(y, "dtype", None), "kind", "")  # the kind of a NumPy dtype
     if kind in ("U", "S", "O") or isinstance(y, list):
         got = next(iter(y), None)
         raise ValueError(

@@ -20,7 +20,7 @@ DENSE = {"units", "activation", "use_bias"}  # options of a dense layer
 
 @keras.saving.register_keras_serializable(package="tfreps")
 class SentenceEmbedder(PublishedEmbedder, SentenceLossModel, keras.Model):
-    """Model that computes one vector per text: an encoder, pooling, dense layers and a length of 1.
+    """Model that computes one vector per text: an encoder, pooling, dense layers, normalization.
 
         v = [pool_1(sequence_output), pool_2(sequence_output), ...]
         v = activation(v @ kernel + bias)       for each dense layer

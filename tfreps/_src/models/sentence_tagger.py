@@ -103,7 +103,7 @@ class SentenceTagger:
         """Finds all spans whose posterior probability is at least `threshold`.
 
         The spans may overlap, and they need not be those of the best sequence of tags. The search
-        is exact; it keeps `1 / threshold` begun spans at each token.
+        is exact; at each token, it keeps at most `1 / threshold` spans that have not ended.
 
         Args:
             features: As in `decode`.

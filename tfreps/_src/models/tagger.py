@@ -169,7 +169,7 @@ class Tagger(SentenceTagger, PublishedTagger, SentenceLossModel, keras.Model):
             constrain="both" if constrain == "both" else "decode",
             transition_learning_rate_factor=transition_learning_rate_factor,
             jit_compile=crf_jit_compile,
-            trainable=use_crf and self.trainable,  # else zeros: softmax, decoded as a CRF
+            trainable=use_crf and self.trainable,  # if not, it stays 0: a softmax
             dtype="float32",
             name="crf",
         )

@@ -27,7 +27,7 @@ class TextCNN(WholeModel, keras.Model):
         num_filters: int. Number of filters of each width. Defaults to 100.
         widths: list of int. Widths of the filters in tokens. Defaults to `(3, 4, 5)`.
         dropout: float in [0, 1). Dropout rate of `pooled_output`. The `Classifier` has its own
-            dropout, by default Kim's 0.5, so set only one of the two. Defaults to 0.0.
+            dropout, by default 0.5 as in the paper, so set only one of the two. Defaults to 0.0.
 
     Call arguments:
         features: dict. The features that the embedder reads.

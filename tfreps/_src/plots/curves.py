@@ -17,7 +17,7 @@ XAxis = Literal["epoch", "step"]
 History = list[dict[str, Any]]  # the lines of a history.jsonl
 RUNS = {"train": "--", "validation": "-"}
 ASIDE = "training/"  # prefix of metrics of the training process, such as the learning rate
-PANELS = 4  # per row
+PANELS = 4  # number of panels per row
 LOGARITHMIC = 20  # a perplexity that varies by more than this factor has a logarithmic axis
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import ArrayLike
 
-MOST_NAMES = 100  # per axis; an axis with more names shows numbers instead
+MOST_NAMES = 100  # limit per axis; an axis with more names shows numbers instead
 ROOM = 0.22  # inches per name
 WITHOUT_NAMES = 8.0  # inches per side of a matrix without names
 LIGHT = 0.65  # share of the color range above which the text in a cell is black

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 VIEWS = ("map", "curves", "surface")
-MOST_LINES = 200  # per direction of a surface; if there are more positions, some are left out
+MOST_LINES = 200  # limit per direction of a surface; further positions are left out
 
 
 def position_map_figure(table: "ArrayLike", title: str = "") -> "Figure":

@@ -19,7 +19,7 @@ from tfreps._src.presets.cache_folder import folder_of, missing
 LARGEST_RATIO = 100  # an archive may unpack to at most this many times its size
 MOST_MEMBERS = 10_000
 LARGEST_READ = 1 << 20  # bytes: headers of a tar archive say how much of them must be read
-MACOS = ("__MACOSX", ".DS_Store")  # what the archives of macOS contain in addition to the files
+MACOS = ("__MACOSX", ".DS_Store")  # entries that macOS adds to archives
 BROKEN = (
     *(zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError),
     *(tarfile.TarError, gzip.BadGzipFile),
@@ -36,9 +36,9 @@ def is_archive(path: str | os.PathLike[str]) -> bool:
 def unpack(path: str | os.PathLike[str]) -> pathlib.Path:
     """Extracts an archive into the cache, once; returns the folder, or the only folder in it.
 
-    The files that macOS adds to archives are ignored. An archive that is damaged or encrypted,
-    contains links or unsafe paths, or would unpack to more than `MOST_MEMBERS` files or more than
-    `LARGEST_RATIO` times its size is a ValueError.
+    The files that macOS adds to archives are ignored. Raises a ValueError for an archive that is
+    damaged or encrypted, contains links or unsafe paths, or would unpack to more than
+    `MOST_MEMBERS` files or more than `LARGEST_RATIO` times its size.
     """
     path = pathlib.Path(path).resolve()
     found = path.stat()
@@ -90,9 +90,9 @@ def _extract_tar(path: pathlib.Path, folder: pathlib.Path) -> None:
                 rest += len(block)
                 _check_sizes(path, 0, rest)
         except OSError as error:
-            if error.errno is not None:  # of the disk
+            if error.errno is not None:  # an error of the disk
                 raise
-            raise _broken(path, error) from error  # of the decompressors
+            raise _broken(path, error) from error  # errors of the decompressors
 
 
 def _checked_members(path: pathlib.Path, archive: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:

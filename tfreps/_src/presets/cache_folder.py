@@ -31,7 +31,7 @@ def missing(
     """Context manager that yields whether a path must still be written, by one process at a time.
 
     `is_complete` is True for a path that need not be written. The lock of a process that was killed
-    is released by the operating system. A folder that cannot be written to is a ValueError.
+    is released by the operating system. Raises a ValueError if the folder is not writable.
     """
     if is_complete(path):
         yield False

@@ -33,8 +33,8 @@ def download_file(
     The file gets its final name only when it is complete. An interrupted download is resumed by the
     next call if the server supports this and the file on the server has not changed. The progress
     bar, retries and timeouts are those of `huggingface_hub`. With `HF_HUB_OFFLINE=1`, nothing is
-    downloaded. Any failure except that of the disk is a ValueError. `checksum`, the SHA-256, SHA-1
-    or MD5 in hexadecimal digits, is compared with the file in each call. `path` defaults to
+    downloaded. Any failure except that of the disk raises a ValueError. `checksum`, the SHA-256,
+    SHA-1 or MD5 in hexadecimal digits, is compared with the file in each call. `path` defaults to
     `cached_path(url)`.
     """
     path = pathlib.Path(path or cached_path(url))

@@ -113,7 +113,7 @@ def save_to_preset(
 
     The folder is written under a temporary name and renamed when it is complete. `run` is the
     `RunFolder` of the run that trained the model, if any; `options`, such as `tokens`, say how text
-    is read, and replace those of the run. A folder that is not empty is a ValueError.
+    is read, and replace those of the run. Raises a ValueError if the folder is not empty.
     """
     folder = pathlib.Path(folder)
     if not is_free(folder):

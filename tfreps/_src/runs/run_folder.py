@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # neither Keras nor TensorFlow is imported for a folder
 
 FORMAT_VERSION = 3
 OPTIONS, RESULTS, MODEL = "options.json", "results.json", "model.keras"
-CONFIG = "config.json"  # of a model that `save_to_preset` wrote
+CONFIG = "config.json"  # config of a model that `save_to_preset` wrote
 OF_ONE_COMMAND = "resume", "overwrite", "distribute"  # options that are not stored with the run
 VOCABULARY, TAGS, LABELS = "vocabulary.txt", "tags.txt", "labels.txt"
 TOKENIZER, WORD_CHARACTERS = "tfreps_tokenizer.json", "word_characters.json"
@@ -410,7 +410,7 @@ def is_run_folder(path: pathlib.Path) -> bool:
     options = path / OPTIONS
     try:
         return options.is_file() and "lstm" not in read_json(options)
-    except ValueError:  # a damaged file, about which `open` says more
+    except ValueError:  # the file is damaged; `open` raises a detailed error
         return True
 
 

@@ -40,7 +40,7 @@ def locked(folder: str | os.PathLike[str], command: str) -> Iterator[None]:
     try:
         lock.acquire(timeout=TIMEOUT)
         holder = {"pid": os.getpid(), "host": socket.gethostname(), "command": command}
-        if os.name != "nt":  # Windows lets nobody write to a locked file
+        if os.name != "nt":  # Windows does not allow writing to a locked file
             path.write_text(json.dumps(holder), encoding="utf-8")
     except filelock.Timeout:
         raise RunInUse(f"{folder} is in use: {_holder(path)}. {_REMEDY}") from None
@@ -57,7 +57,7 @@ def locked(folder: str | os.PathLike[str], command: str) -> Iterator[None]:
     try:
         yield
     finally:
-        _remove(path)  # before the release, after which it may be another's
+        _remove(path)  # after the release, it may belong to another process
         lock.release()
         for each in missing:
             with contextlib.suppress(OSError):  # it is not empty

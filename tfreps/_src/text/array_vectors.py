@@ -29,8 +29,8 @@ def array_rows(path: str, largest_dimension: int) -> Iterator[tuple[bytes, bytes
 def _mapped(path: str, largest_dimension: int) -> np.ndarray:
     """Returns the array of a file without reading it whole: float of 16 to 64 bits, `[V, D]`."""
     try:
-        with np.errstate(over="raise"), warnings.catch_warnings():  # of the number of elements
-            warnings.simplefilter("ignore")  # of files that Python 2 wrote
+        with np.errstate(over="raise"), warnings.catch_warnings():  # their number may overflow
+            warnings.simplefilter("ignore")  # about files that Python 2 wrote
             matrix = np.lib.format.open_memmap(path, mode="r")  # never unpickles
     except (ValueError, SyntaxError, ArithmeticError, tokenize.TokenError) as error:
         raise ValueError(
@@ -94,7 +94,7 @@ def _parquet_words(file: str, count: int) -> list[str]:
         import pyarrow.parquet  # pyright: ignore[reportMissingImports]
     except ImportError:
         raise ValueError(
-            f"{file} requires the package pyarrow: pip install pyarrow. Or write its words to "
+            f"{file} needs the package pyarrow. Run `pip install pyarrow`, or write the words to "
             f"{os.path.basename(file).removesuffix('.parquet')}.txt, one per line."
         ) from None
     try:
@@ -103,8 +103,8 @@ def _parquet_words(file: str, count: int) -> list[str]:
         columns = [field.name for field in table.schema_arrow if field.type in kinds]
         if len(columns) != 1 or table.metadata.num_rows != count:
             raise ValueError(
-                f"{file}: expected one column of strings with {count:,} rows, as many as there are "
-                f"vectors; got {len(columns)} columns of strings and {table.metadata.num_rows:,} "
+                f"{file}: expected one column of strings with {count:,} rows, one per vector; "
+                f"got {len(columns)} columns of strings and {table.metadata.num_rows:,} "
                 "rows."
             )
         words = table.read(columns).column(0).to_pylist()

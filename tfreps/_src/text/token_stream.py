@@ -1,4 +1,4 @@
-"""TokenStream: splits a text that comes in pieces into the tokens of the whole text."""
+"""TokenStream: splits a text that arrives in parts into the tokens of the whole text."""
 
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
@@ -25,7 +25,7 @@ class StreamToken(NamedTuple):
 
 
 class TokenStream:
-    """Splits a text that comes in pieces into the tokens of the whole text.
+    """Splits a text that arrives in parts into the tokens of the whole text.
 
     A token is final when no text that follows can change it. The end of the text is therefore held
     back, by tokenizer:
@@ -132,7 +132,7 @@ def _cuts(method: Method | WordSplitter) -> Callable[[str], int]:
 
 def _start_of_last_complete_word(text: str) -> int:
     end = len(text)
-    while end and not text[end - 1].isspace():  # a word that may go on
+    while end and not text[end - 1].isspace():  # a word that may continue
         end -= 1
     start = len(text[:end].rstrip())
     while start and not text[start - 1].isspace():

@@ -29,7 +29,7 @@ def test_reads_what_the_usual_library_wrote(tmp_path, name):
     WRITE[name](path)
     found = form.prepare(read_all(form, path))
     assert found == RECORDS
-    assert read_all(form, path) == RECORDS  # after the preparation
+    assert read_all(form, path) == RECORDS  # the format is now prepared
     if form.is_typed:
         assert form.schema(str(path)) == SCHEMA
 

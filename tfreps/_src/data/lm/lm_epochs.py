@@ -48,7 +48,7 @@ class LMEpochs:
     def dataset(self, epoch: int = 0, first_batch: int = 0) -> Dataset:
         """Returns all batches from batch `first_batch` of an epoch onward, without an end.
 
-        A restored position of a different text or different options is a ValueError.
+        Raises a ValueError if a restored position belongs to another text or other options.
         """
         number = epoch * self.steps_per_epoch + first_batch
         return self.batches.dataset(self._position(number))

@@ -126,7 +126,7 @@ class Annotate(beam.PTransform):
             progress_folder,
         )
 
-    # Without annotations, which Beam would check.
+    # These methods have no type annotations, because Beam would check them.
     def expand(self, records):
         """Returns the pair of `PCollection`s."""
         checked = records | "Check" >> beam.ParDo(self._check).with_outputs("rejected", main="read")

@@ -19,7 +19,7 @@ LOCAL = "local"  # Beam's runner for one machine, in this process or in worker p
 RUNNERS = LOCAL, "DataflowRunner", "FlinkRunner", "SparkRunner", "PortableRunner", "PrismRunner"
 LOST = "Channel closed prematurely", "Worker subprocess exited"  # errors of the local runner
 POLL_SECONDS = 0.2
-GRACE_SECONDS = 3.0  # in which Beam may report a lost worker itself
+GRACE_SECONDS = 3.0  # time for Beam to report a lost worker itself
 
 
 class LostWorkerError(ChildProcessError):
@@ -97,7 +97,7 @@ def _run_in_processes(build):
     """
     lost, found = threading.Event(), []
     hook = threading.excepthook
-    earlier = set(threading.enumerate())  # some belong to a pipeline that was given up
+    earlier = set(threading.enumerate())  # some belong to an abandoned pipeline
 
     def on_error(arguments):
         is_lost = any(text in str(arguments.exc_value) for text in LOST)

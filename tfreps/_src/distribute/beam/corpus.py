@@ -163,7 +163,7 @@ def output_schema(schema, annotate, keep, target):
     try:
         target.check_schema(found)
     except ValueError as error:
-        raise ValueError(f"{error}. Leave it out by `keep`, or choose another format.") from error
+        raise ValueError(f"{error}. Leave it out with `keep`, or choose another format.") from error
     return found
 
 

@@ -162,7 +162,7 @@ class LoadedExport:
     """
 
     def __init__(self, folder, signature):
-        self.model = load_saved_model(folder)  # the function needs it as long as it lives
+        self.model = load_saved_model(folder)  # keeps the variables of the function alive
         self.function = self.model.signatures[signature]
         path = os.path.join(folder, COUNTS)
         counts = {}

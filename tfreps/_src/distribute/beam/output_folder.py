@@ -72,7 +72,7 @@ def _local_folder(output):
     old = None
     try:
         with replacing(output, parents=True) as temporary:
-            shutil.rmtree(temporary, ignore_errors=True)  # of a killed container with the same id
+            shutil.rmtree(temporary, ignore_errors=True)  # of a killed container that had this id
             temporary.mkdir()
             yield str(temporary)
             if target.exists():

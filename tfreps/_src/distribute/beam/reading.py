@@ -20,9 +20,9 @@ from tfreps._src.distribute.beam.records import as_rejected, misfit, sampled_sch
 WRITABLE = {"jsonl": JsonLines, "parquet": Parquet, "avro": Avro, "tfrecord": TFRecord}
 READABLE = {"text": TextLines, **WRITABLE}
 DAMAGED = "is damaged, truncated, or not a file of this format"
-SAMPLE = 1000  # records that determine the schema of a format without one
+SAMPLE = 1000  # number of records that determine the schema of a format without one
 EVERYTHING = 1 << 62  # end of the part that is a whole file
-PARTS = 64  # of a corpus of medium size
+PARTS = 64  # number of parts of a corpus of medium size
 LEAST_PART, MOST_PART = 1 << 16, 64 << 20  # bytes
 
 
@@ -67,7 +67,7 @@ def input_schema(paths, form, keep=None):
             fields = ({f"{field.name}: {field.type}" for field in each} for each in (schema, found))
             changes = ", ".join(sorted(set.symmetric_difference(*fields)))
             raise ValueError(
-                f"{path} has another schema than {paths[0]}: "
+                f"{path} has a different schema from {paths[0]}: "
                 f"{changes or 'the order of the fields differs'}. Annotate files of different "
                 "schemas one after the other."
             )

@@ -39,7 +39,7 @@ AXES = {
     "pooled_output": "[N, D]",
     "word_emb": "[N, T, P]",
 }
-OTHER_AXES = "[N, T, D]"  # of vectors of tokens
+OTHER_AXES = "[N, T, D]"  # axes of vectors of tokens
 README = """\
 # {name}
 
@@ -100,8 +100,8 @@ def write_portable_export(
         base/1/, base/2/ ...    versions, each with
             model.onnx or model.tflite    the model: ids in; tags and spans, labels or vectors out
             vocabulary.txt, model.json    all that is needed to read a text
-            run.py                        a program from texts to answers, which needs NumPy and
-                                          the runtime
+            run.py                        a program that reads texts and prints the outputs; it
+                                          needs NumPy and the runtime
             README.md                     the inputs and outputs
 
     The model accepts any number of texts and tokens, uses only operations that the runtime itself

@@ -70,7 +70,7 @@ def _bilm(signatures):
 
     def function(inputs):
         outputs = signatures.outputs_of(bilm(inputs[ids.name]), inputs["sequence_len"])
-        del outputs["sequence_len"]  # an input of the same name
+        del outputs["sequence_len"]  # the graph has an input of the same name
         return outputs
 
     vocabulary = reader.vocabulary

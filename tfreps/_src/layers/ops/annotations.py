@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 Array = tf.Tensor | np.ndarray
-Features = Mapping[str, Array] | Array  # of a model: a dict of arrays, or one array
+Features = Mapping[str, Array] | Array  # inputs of a model: a dict of arrays, or one array
 Outputs = dict[str, tf.Tensor]
 Shape = tuple[int | None, ...]
 Filters = Sequence[Sequence[int]]  # (width, count) pairs

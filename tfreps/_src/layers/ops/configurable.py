@@ -170,7 +170,7 @@ def _children(layer):
         else:
             named = {name: value}
         yield from ((key, v) for key, v in named.items() if isinstance(v, keras.layers.Layer))
-    of_others = getattr(layer, "_layers", ())  # of functional models, or in private attributes
+    of_others = getattr(layer, "_layers", ())  # functional models, private attributes
     yield from ((inner.name, inner) for inner in of_others)
 
 

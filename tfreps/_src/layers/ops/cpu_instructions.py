@@ -4,7 +4,7 @@ import functools
 import os
 import pathlib
 
-CPU_INFO = pathlib.Path("/proc/cpuinfo")  # of Linux; other systems are not asked
+CPU_INFO = pathlib.Path("/proc/cpuinfo")  # only Linux has this file
 # Instructions that multiply bfloat16 numbers, by their name on x86 or Arm, the fastest first.
 BFLOAT16_INSTRUCTIONS = "amx_bf16", "avx512_bf16", "bf16"
 # Values of ONEDNN_MAX_CPU_ISA (formerly DNNL_MAX_CPU_ISA) that allow no such instruction.

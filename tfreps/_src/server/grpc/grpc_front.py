@@ -20,8 +20,8 @@ from tfreps._src.server.requests.server_options import MEGABYTE
 NAMES = ("PredictionService", "ModelService")
 SERVICES = (*NAMES, *(f"tensorflow.serving.{name}" for name in NAMES))
 LAST_CALL = 0.2  # seconds during shutdown in which calls fail with UNAVAILABLE, not CANCELLED
-HEALTH_SECONDS = 1.0  # between checks for stuck models
-# Calls at the same time, per request in progress. Messages of further calls are not received.
+HEALTH_SECONDS = 1.0  # interval between checks for stuck models
+# Concurrent calls per request in progress. Messages of further calls are not received.
 CALLS_PER_REQUEST = 4
 SPARE = 16  # additional calls
 
@@ -90,7 +90,7 @@ class GrpcFront:
         self._core.pool.watchers.append(lambda: on_loop(self.tell_health()))
 
     async def _start(self):
-        await self.tell_health()  # before the first probe
+        await self.tell_health()  # the status is set before the first probe
         await self._server.start()
         self._watch = asyncio.create_task(self._watch_health())
 

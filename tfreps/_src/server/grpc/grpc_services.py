@@ -21,7 +21,7 @@ def handled(method):
                 return await method(self, request, context)
         except ServingError as error:
             code, message = grpc.StatusCode[error.code], error.message
-            error.with_traceback(None)  # whose frames hold the inputs
+            error.with_traceback(None)  # its frames would keep the inputs in memory
         await context.abort(code, message)
 
     return call
@@ -49,7 +49,8 @@ class GrpcServices:
     def _prepare(self, request, number, servable, ticket):
         """Returns the `Call` for a request."""
         name = request.model_spec.signature_name
-        servable.signature(name).check_input_names(request.inputs)  # before the inputs take memory
+        # The names are checked before the inputs take memory.
+        servable.signature(name).check_input_names(request.inputs)
         inputs = to_arrays(request.inputs, self.core.options.max_elements)
         write = functools.partial(response_of, request.model_spec, number)
         return servable.prepare(name, inputs, request.output_filter, ticket, write)

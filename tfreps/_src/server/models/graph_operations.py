@@ -222,7 +222,7 @@ def asset_arguments(graph, by_nodes, by_functions):
 
     def bound(name):
         if name not in found:
-            found[name] = set()  # of a function that calls itself
+            found[name] = set()  # in case the function calls itself
             arguments = functions[name].signature.input_arg
             if name in by_functions:
                 found[name] = by_callers(name, arguments)

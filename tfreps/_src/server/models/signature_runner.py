@@ -84,7 +84,7 @@ class SignatureRunner:
         (call,) = calls
         try:
             tensors = call.ticket.call(self._functions[call.signature], call.inputs)
-            # Before the conversion of large outputs, which takes memory.
+            # The size is checked before large outputs are converted, which takes memory.
             dense = [tensors[name] for name in call.outputs if is_dense(tensors[name])]
             size = sum(tensor.shape.num_elements() * tensor.dtype.size for tensor in dense)
             check_response(size, self._options)

@@ -92,7 +92,7 @@ class ServingCore:
     def _leave(self, task):
         self.in_progress -= 1
         if not task.cancelled():
-            task.exception()  # asyncio logs errors that nobody has read
+            task.exception()  # asyncio logs errors that are not read
 
     @contextlib.contextmanager
     def recorded(self, model, api, entrypoint):

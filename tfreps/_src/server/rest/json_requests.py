@@ -55,7 +55,7 @@ def named_rows(instances, signature):
         if not is_object(item) or item.keys() != names:
             raise invalid(
                 "All values of 'instances' must be objects with the same keys; the value at index "
-                f"{position} differs from the first one or is no object."
+                f"{position} differs from the first one or is not an object."
             )
     return {name: [item[name] for item in instances] for name in names}
 

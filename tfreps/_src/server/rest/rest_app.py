@@ -39,7 +39,7 @@ class RestApp:
         /v1/models/NAME[/versions/N|/labels/L]:predict     the outputs of a version
         /monitoring/prometheus/metrics                     metrics
         /healthz                                           200 if every model has a version that
-                                                           answers in time, 503 otherwise
+                                                           responds in time, 503 otherwise
 
     Additional Starlette `routes`, such as those of a web page, take precedence over these paths.
     """
@@ -65,7 +65,7 @@ class RestApp:
         except ClientDisconnect:
             return
         except Exception as error:
-            problem = as_serving_error(error.with_traceback(None))  # whose frames hold the body
+            problem = as_serving_error(error.with_traceback(None))  # frames keep the body
             response = reply({"error": problem.message}, problem.http_status)
             if problem.http_status in (408, 413):  # the rest of the body is not read
                 response.headers["connection"] = "close"

@@ -151,7 +151,7 @@ class CharacterTokenizer(PieceTokenizer):
         Args:
             counts: mapping from str to int. Number of occurrences of each token. Counts of the
                 special tokens are ignored.
-            min_count, max_size, **options: As in `from_texts`, which sorts and raises alike.
+            min_count, max_size, **options: As in `from_texts`, which raises the same errors.
         """
         first = _placed({}, FIRST_ID)
         tokens = with_most_frequent(first, counts, cls.SPECIAL_TOKENS, min_count, max_size)

@@ -69,8 +69,8 @@ class PieceIndexer(tf.Module):
     ) -> "PieceIndexer":
         """Returns a copy whose tables are stored as one file in a SavedModel; see `lookup_table`.
 
-        Without `core_ops`, an operation of tensorflow-text replaces the table that splits words. If
-        tensorflow-text is not installed or does not support the tokenizer, this is a ValueError.
+        Without `core_ops`, an operation of tensorflow-text replaces the table that splits words.
+        Raises a ValueError if tensorflow-text is missing or does not support the tokenizer.
         """
         copy = PieceIndexer(self.tokenizer, self.words)
         copy.graph = self.tokenizer.make_graph(core_ops)

@@ -52,7 +52,7 @@ def write_tokenizer(tokenizer: PieceTokenizer, path: str | os.PathLike[str]) -> 
 
 
 def read_tokenizer(path: str | os.PathLike[str]) -> PieceTokenizer:
-    """Reads a tokenizer from a file written by `write_tokenizer`, whose example shows this.
+    """Reads a tokenizer from a file written by `write_tokenizer`; see the example there.
 
     Args:
         path: str or path-like object. Path of the file.

@@ -44,7 +44,7 @@ class WordPieceGraph(tf.Module):
         self.apart = f"([{re2_class(apart)}])"
         self.unknown_id = tokenizer.unknown_id
         self.table: Any = None  # a `PieceTable`, unless `fast` splits words
-        self.fast: Any = None  # of tensorflow-text
+        self.fast: Any = None  # a tokenizer of tensorflow-text, if it can be used
         self.normalizer: FastNormalizer | None = None
         with tf.init_scope():
             if core_ops or not tokenizer.split_chinese:  # tensorflow-text always splits Chinese
@@ -118,7 +118,7 @@ def _all_sizes(x: tf.Tensor, shape: Sequence[Any]) -> tf.Tensor:
     return tf.broadcast_to(x[:, None], shape)
 
 
-def _fast_tokenizer(tokenizer: Any) -> Any:  # of tensorflow-text
+def _fast_tokenizer(tokenizer: Any) -> Any:  # a tokenizer of tensorflow-text
     try:
         import tensorflow_text
     except ImportError as error:

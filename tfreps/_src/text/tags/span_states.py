@@ -41,7 +41,7 @@ def span_states(tags: Sequence[str], scheme: Scheme, mode: SpanMode = "strict") 
     """Returns the `SpanStates` of the K tags of a scheme; `spans` defines the modes."""
     rules = span_rules(tags, scheme, mode)
     boundary = len(tags)
-    depends = bool((rules.starts & rules.continues).any())  # on whether a span is open
+    depends = bool((rules.starts & rules.continues).any())  # whether it matters that a span is open
     copies = [False, True] if depends else [True]
     pairs = [(tag, is_open) for is_open in copies for tag in range(boundary)]
     before, is_open = (np.array(part) for part in zip(*pairs, (boundary, False), strict=True))

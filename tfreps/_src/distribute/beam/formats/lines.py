@@ -14,7 +14,7 @@ from apache_beam.io.filesystems import FileSystems
 from tfreps._src.distribute.beam.formats.record_format import PLAIN, RecordFormat
 
 COMPRESSED = ".gz", ".bz2", ".xz"
-DECIMALS = 7  # of numbers in JSON: float32 has about 7 significant digits
+DECIMALS = 7  # digits of a number in JSON; float32 has about 7 significant digits
 
 
 class TextLines(RecordFormat):

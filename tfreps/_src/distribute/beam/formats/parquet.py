@@ -9,7 +9,7 @@ from apache_beam.io.filesystems import FileSystems
 from tfreps._src.distribute.beam.formats.record_format import RecordFormat
 
 ROWS = 1000  # converted to records at once
-GROUP_BYTES = 16 * 1024 * 1024  # of a row group in memory
+GROUP_BYTES = 16 * 1024 * 1024  # size of a row group in memory
 
 
 class Parquet(RecordFormat):

@@ -5,7 +5,7 @@ import numpy as np
 import pyarrow as pa
 import tensorflow as tf
 from apache_beam.io.filesystems import FileSystems
-from apache_beam.io.tfrecordio import _TFRecordUtil  # has no public name
+from apache_beam.io.tfrecordio import _TFRecordUtil  # Beam has no public name for it
 
 from tfreps._src.distribute.beam.formats.record_format import PLAIN, RecordFormat
 
@@ -102,7 +102,7 @@ def _flat(name, value, kind=None):
 
 def _feature(values):
     if not len(values):
-        return tf.train.Feature()  # fits every type, as TensorFlow reads it
+        return tf.train.Feature()  # TensorFlow reads an empty feature as any type
     first = values[0]
     if isinstance(first, str | bytes):
         encoded = [v.encode() if isinstance(v, str) else v for v in values]
