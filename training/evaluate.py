@@ -193,7 +193,11 @@ def say(results):
     print(f"accuracy {results['accuracy']:.4f}{more}")
     print(format_report(results.get("spans", results)))
     if "illegal_transitions" in results:
-        print(f"illegal transitions: {results['illegal_transitions']}")
+        found = results["illegal_transitions"]
+        print(
+            f"illegal transitions: {found['illegal']:,} of {found['transitions']:,}, in "
+            f"{found['sentences']:,} sentences"
+        )
     print(format_calibration(results))
     if "calibration" in results:
         say_fitted(results["calibration"], "token" if "tokens" in results else "text")

@@ -3,6 +3,8 @@
 import argparse
 import types
 
+import pytest
+
 from tests import known_models
 from tfreps._src.cli import labeling
 from tfreps._src.cli.options import default_values
@@ -32,6 +34,17 @@ def test_the_end_of_a_run(tmp_path, monkeypatch, capsys):
         out.startswith("No plots.\n\nvalidation: accuracy 0.5000")
         and f"Next: tfreps tag {run.path} FILE" in out
     )
+
+
+@pytest.mark.parametrize("drawn", [True, False])
+def test_the_end_names_plots_only_if_they_exist(drawn, tmp_path, monkeypatch, capsys):
+    run = known_models.tagger_run(tmp_path / "run")
+    if drawn:
+        run.plots_path.mkdir()
+    monkeypatch.setattr(labeling, "plots", types.SimpleNamespace(plot_run=lambda *_: []))
+    labeling.finish(run, "the model", {}, {}, "tag")
+    paths = f", {run.results_path} and {run.plots_path}" if drawn else f" and {run.results_path}"
+    assert f"Wrote {run.model_path}{paths}.\n" in capsys.readouterr().out
 
 
 def test_results_of_taggers_and_of_classifiers(tmp_path, monkeypatch, capsys):

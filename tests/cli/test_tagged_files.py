@@ -92,7 +92,7 @@ def test_tokens_that_raw_text_would_not_have(capsys):
 def test_illegal_transitions(capsys):
     sentences = [TaggedSentence(["a"], ["O"], "a.txt", 1)]
     check_tags({"train": sentences}, "bio")
-    sentences.append(TaggedSentence(["a", "b"], ["O", "I-X"], "a.txt", 3))
+    sentences.append(TaggedSentence(["a", "b", "c"], ["O", "I-X", "B-Y"], "a.txt", 3))
     check_tags({"train": sentences}, None)
     assert capsys.readouterr().out == ""
     warning = (
@@ -108,3 +108,13 @@ def test_illegal_transitions(capsys):
     )
     with pytest.raises(ValueError, match="a.txt, line 3, token 2: "):
         check_tags({"train": [sentences[1]._replace(tags=["O", "X"])]}, "bio")
+
+
+@pytest.mark.parametrize(
+    "scheme, other, tags", [("bio", "iob1", ["I-X", "I-X"]), ("iob1", "bio", ["B-X", "I-X"])]
+)
+def test_other_scheme_with_the_same_letters(capsys, scheme, other, tags):
+    sentence = TaggedSentence(["a", "b"], tags, "a.txt", 1)
+    check_tags({"train": [sentence], "validation": []}, scheme)
+    advice = f"All are legal in {other!r}. If that is their scheme, give --scheme {other}.\n"
+    assert capsys.readouterr().out.endswith(f"line 1 of a.txt.\n{advice}")

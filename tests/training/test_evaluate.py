@@ -76,6 +76,7 @@ def test_calibration_errors(tags, labels):
     expected = calibration_error(shares[spans], right[spans])
     assert_close(found["span_calibration_error"], expected)
     assert f"of tags, {expected:.4f} of spans" in out and found["temperature"] == 1.0
+    assert "illegal transitions: 0 of 7, in 0 sentences\n" in out
 
 
 def confidences(trained, kind):

@@ -66,8 +66,9 @@ WORDS = {
 }  # fmt: skip
 ELMO = {
     "elmo": Option(
-        str, None, "Run folder, name ('tfreps presets') or address of a biLM whose vectors are "
-        "concatenated with the word vectors.", excludes=("elmo_config", "elmo_weights"),
+        str, None, "Run folder of a biLM, or published biLM, by path, name ('tfreps presets') or "
+        "hf:// address. Its vectors are concatenated with the word vectors.",
+        excludes=("elmo_config", "elmo_weights"),
         metavar="MODEL",
     ),
     "elmo_config": bilm_options.OPTIONS["elmo_config"]._replace(

@@ -42,8 +42,11 @@ def finish(run, model, best, measured, command):
         if report:
             print(format_report(report))
         print(format_calibration(results))
+    paths = f"{run.model_path}, {run.results_path} and {run.plots_path}"
+    if not run.plots_path.exists():  # matplotlib is not installed
+        paths = f"{run.model_path} and {run.results_path}"
     print(
-        f"\nWrote {run.model_path}, {run.results_path} and {run.plots_path}.\n"
+        f"\nWrote {paths}.\n"
         f"Next: tfreps {command} {run.path} FILE, tfreps evaluate {run.path} --data FILE, or "
         f"tfreps export {run.path} --output DIR."
     )

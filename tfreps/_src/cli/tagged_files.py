@@ -19,6 +19,7 @@ def separator(text):
 NUM_COMPARED = 2000  # training sentences whose tokens `check_tokens` compares
 MAX_DIFFERING = 0.05  # share of these that may be tokenized differently without a warning
 SCHEMES = ["bio", "iob1", "bioes", "bilou", "bmes", "none"]
+SAME_LETTERS = {"bio": "iob1", "iob1": "bio"}
 PARTS = "train", "validation", "test"
 COLUMNS = {
     "token_column": Option(
@@ -155,5 +156,8 @@ def check_tags(
             f"{len(broken):,} of {len(sentences):,} sentences. The first such sentence starts in "
             f"line {broken[0].line} of {broken[0].file}."
         )
+        other = SAME_LETTERS.get(scheme)
+        if other and not any(tags.illegal_transitions(s.tags, other) for s in sentences):
+            print(f"All are legal in {other!r}. If that is their scheme, give --scheme {other}.")
         if loss_forbids and part == "train":
             print("The loss treats them as impossible. Correct them, or use --constrain decode.")

@@ -158,7 +158,7 @@ class GrpcClient:
             if code == grpc.StatusCode.UNAVAILABLE and "connect" in details:
                 raise ValueError(
                     f"No server responds at {self._address}: {details}. Start one with "
-                    "`tfreps serve DIR`."
+                    "`tfreps serve DIR`, or check the address."
                 ) from None
             raise ValueError(f"The server returned {code.name}: {details}") from None
 

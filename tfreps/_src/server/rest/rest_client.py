@@ -138,7 +138,8 @@ class RestClient:
             ) from None
         except requests.ConnectionError:
             raise ValueError(
-                f"No server responds at {self._address}. Start one with `tfreps serve DIR`."
+                f"No server responds at {self._address}. Start one with `tfreps serve DIR`, or "
+                "check the address."
             ) from None
         except requests.RequestException as error:
             raise ValueError(f"The request to {url} failed: {error}") from None
