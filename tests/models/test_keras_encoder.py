@@ -7,6 +7,7 @@ import tensorflow as tf
 
 from tests.closeness import assert_close
 from tests.layers.ops.chain_paths_oracle import Problem
+from tfreps._src.models.keras_encoder import inputs_of
 from tfreps.models import Classifier, Tagger
 
 TAGS = ["O", "B-X", "I-X"]
@@ -124,6 +125,28 @@ def test_a_dict_of_inputs(tagger, tmp_path):
     model.export(tmp_path, verbose=False)
     served = tf.saved_model.load(tmp_path)
     np.testing.assert_array_equal(served.serve({"ids": IDS})["tags"], expected)
+
+
+@pytest.mark.slow
+def test_a_list_of_inputs_is_also_called_and_served_as_a_dict(tmp_path, capsys):
+    ids, case = (keras.Input([None], dtype="int32", name=name) for name in ("ids", "case"))
+    parts = [keras.layers.Embedding(8, 4, mask_zero=True)(given) for given in (ids, case)]
+    vectors = keras.layers.Concatenate()(parts)
+    model = Tagger(keras.Model([ids, case], vectors), TAGS, dropout=0.0)
+    randomize(model)
+    named = {"case": (IDS + 1) // 2, "ids": IDS}
+    expected = model.predict(named, verbose=0)
+    model.export(tmp_path)
+    specs = [f"{name} int32 [None, None]" for name in ("ids", "case")]
+    takes = f"[{', '.join(specs)}] or {{{', '.join(sorted(specs))}}}."
+    assert f"`serve` takes {takes}" in capsys.readouterr().out
+    served = tf.saved_model.load(tmp_path)
+    for given in named, [named["ids"], named["case"]]:
+        found = served.serve(tf.nest.map_structure(tf.constant, given))
+        np.testing.assert_array_equal(found["tags"], expected["tags"])
+        assert_close(found["confidences"], expected["confidences"])
+    without_names = keras.Model([a := keras.Input([None, 2]), b := keras.Input([None, 2])], a + b)
+    assert len(inputs_of(without_names)) == 1
 
 
 def test_classifier():

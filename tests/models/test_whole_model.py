@@ -88,7 +88,7 @@ def test_a_signature_that_is_given(tmp_path, capsys):
     expected = model({"token_ids": IDS})
     spec = keras.InputSpec(shape=(None, 4), dtype="int32", name="token_ids")
     model.export(tmp_path, input_signature=[{"token_ids": spec}])
-    assert "`serve` takes (token_ids int32 [None, 4])." in capsys.readouterr().out
+    assert "`serve` takes {token_ids int32 [None, 4]}." in capsys.readouterr().out
     served = tf.saved_model.load(tmp_path)
     assert_same(served.serve({"token_ids": IDS}), expected)
     with pytest.raises(ValueError, match="Could not find matching concrete function"):

@@ -44,13 +44,18 @@ def encoded(encoder: keras.Model, features: object, training: bool = False) -> d
 
 
 def inputs_of(model: keras.Model) -> list:
-    """Returns the specs of the inputs of a functional or Sequential model; empty for others."""
+    """Returns the forms of the inputs of a functional or Sequential model; empty for others.
+
+    A functional model with a list of inputs that have names is also called on a dict of them.
+    """
     if not _has_graph(model):
         return []
     inputs = _only(model.inputs if isinstance(model, keras.Sequential) else model.input)
     if isinstance(inputs, dict):
         return [{name: _spec(tensor, name) for name, tensor in inputs.items()}]
-    return [keras.tree.map_structure(_spec, inputs)]
+    named = {tensor.name: _spec(tensor) for tensor in keras.tree.flatten(inputs)}
+    has_names = isinstance(inputs, list | tuple) and all(n == s.name for n, s in named.items())
+    return [keras.tree.map_structure(_spec, inputs), *([named] if has_names else [])]
 
 
 def _has_graph(model):

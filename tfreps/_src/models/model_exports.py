@@ -91,7 +91,7 @@ class ExportMethods:
             )
         _write(self, str(filepath), signatures)
         if verbose is not False:
-            inputs = " or ".join(f"({written(specs)})" for specs in signatures)
+            inputs = " or ".join(_in_brackets(*specs) for specs in signatures)
             print(f"Saved {self.name!r} at {filepath}. `serve` takes {inputs}.")
 
     def _served(self, *inputs):
@@ -154,6 +154,12 @@ def _tensor_spec(given):
         return tf.TensorSpec(given.shape, given.dtype, given.name)
     name = None if tf.is_tensor(given) else given.name
     return tf.TensorSpec([None, *given.shape[1:]], given.dtype, name)
+
+
+def _in_brackets(*arguments):
+    """Returns the arguments of a call for a message: `{...}` is a dict, `[...]` a list or tuple."""
+    brackets = {dict: "{%s}", list: "[%s]", tuple: "[%s]"}
+    return ", ".join(brackets.get(type(specs), "%s") % written(specs) for specs in arguments)
 
 
 def written(signature):
