@@ -56,7 +56,7 @@ def test_readme_blocks(commands, blocks, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("KERAS_HOME", str(tmp_path / "keras"))
     keras.utils.set_random_seed(1)
     if any("elmo_original" in code for _, code, _ in blocks):  # a small model, not the download
-        BiLM(filters=[[1, 32], [2, 96]], units=512, projection_dim=512).save_pretrained(
+        BiLM(filters=[[1, 128], [2, 384]], units=512, projection_dim=512).save_pretrained(
             tmp_path / "keras/tfreps/presets/elmo_original"
         )
     for command in commands:
