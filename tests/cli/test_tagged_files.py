@@ -89,6 +89,16 @@ def test_tokens_that_raw_text_would_not_have(capsys):
     assert "of 10% of the training sentences: 'U.N.' becomes 'U . N .'. " in shown[1]
 
 
+def test_raw_text_of_chinese_has_no_spaces(capsys):
+    sentences = [[*"王先生在", "1", "9", *"年。"]]
+    for how in ("characters", "spaces"):
+        check_tokens(sentences, how)
+    assert capsys.readouterr().out == ""
+    check_tokens(sentences, "words")
+    shown = capsys.readouterr().out
+    assert "of 100% of the training sentences: '王' becomes '王先生在'. " in shown
+
+
 def test_illegal_transitions(capsys):
     sentences = [TaggedSentence(["a"], ["O"], "a.txt", 1)]
     check_tags({"train": sentences}, "bio")

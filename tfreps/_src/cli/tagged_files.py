@@ -1,6 +1,7 @@
 """Options and reading of tagged sentences, which all commands for taggers share."""
 
 import itertools
+import re
 
 from tfreps._src.cli.options import Option
 from tfreps._src.data.labeled.tagged_sentences import FORMATS, TaggedSentence, read_tagged
@@ -17,6 +18,10 @@ def separator(text):
 
 
 NUM_COMPARED = 2000  # training sentences whose tokens `check_tokens` compares
+# A space between characters of Chinese or Japanese, whose raw text has none.
+BETWEEN_CJK = re.compile(
+    "(?<=[{0}]) (?=[{0}])".format("\u3000-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef")
+)
 MAX_DIFFERING = 0.05  # share of these that may be tokenized differently without a warning
 SCHEMES = ["bio", "iob1", "bioes", "bilou", "bmes", "none"]
 SAME_LETTERS = {"bio": "iob1", "iob1": "bio"}
@@ -107,13 +112,16 @@ def check_tokens(sentences, how: str, bert=None) -> None:
     """Warns if raw text would often be split into other tokens than the training data has.
 
     `sentences` are the lists of tokens of the training data; the first `NUM_COMPARED` of them are
-    joined by spaces and tokenized as --tokens says.
+    joined by spaces, except between Chinese and Japanese characters, and tokenized as --tokens
+    says. With `spaces`, raw text has spaces between all tokens.
     """
     from tfreps._src.text.tokenizers import tokenize
 
+    if how == "spaces":
+        return
     sentences = sentences[:NUM_COMPARED]
     method = bert.tokenizer if how == "bert" and bert else how
-    found = tokenize([" ".join(tokens) for tokens in sentences], method)
+    found = tokenize([BETWEEN_CJK.sub("", " ".join(tokens)) for tokens in sentences], method)
     differing = [pair for pair in zip(sentences, found, strict=True) if pair[0] != pair[1]]
     share = len(differing) / max(1, len(sentences))
     if share <= MAX_DIFFERING:
@@ -123,7 +131,8 @@ def check_tokens(sentences, how: str, bert=None) -> None:
         f"Warning: --tokens {how} does not give back the tokens of {share:.0%} of the training "
         f"sentences: {ours!r} becomes {' '.join(theirs)!r}. tfreps tag and exports would split raw "
         "text in the same way. Choose another value of --tokens, such as treebank for English "
-        "newswire, or spaces for text that is already split into tokens."
+        "newswire, characters for single Chinese characters, or spaces for text that is already "
+        "split into tokens."
     )
 
 
