@@ -24,7 +24,7 @@ class AnyBiLM(WholeModel, keras.Model):
     """Base class of `BiLM` and `ManyLangsBiLM`, which differ in their ids and token vectors.
 
     A subclass sets its options as attributes and then calls `_add_layers`. It defines `_ids_name`,
-    `_ids_sizes`, `_boundary_ids` and `_encode_distinct`.
+    `_ids_sizes`, `_boundary_ids` and `_of_strings`, and may override `_encode_distinct`.
     """
 
     units: int

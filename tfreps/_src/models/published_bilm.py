@@ -196,7 +196,7 @@ class PublishedManyLangs(PresetMethods):
         """Loads the weights of a model of ELMoForManyLangs.
 
         Args:
-            source: str or path-like. Folder or zip archive of the model, or its name or address.
+            source: str or path-like. Folder or archive of the model, or its name or address.
             initial_state: `"zero"`, `"warm"` or `"carry"`; see `ManyLangsBiLM`. With `"warm"`,
                 `warm_up` is called. Defaults to `"zero"`.
             max_batch_size: int. Largest batch size with `initial_state="carry"`. If `None` (the
