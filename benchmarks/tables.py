@@ -251,10 +251,14 @@ def main(argv=None):
     options = parser.parse_args(argv)
     results = {}
     for name, (command, seeds) in TABLES[options.table].items():
-        if is_wanted(name, options) and has_files(command, options):
-            seeds = range(min(seeds, options.seeds))
-            results[name] = [train_all(options, name, command, seed) for seed in seeds]
-            print(*cells(name, results[name], COLUMNS[options.table]), sep=" | ", flush=True)
+        if not is_wanted(name, options):
+            continue
+        if missing := missing_files(command, options):
+            print(f"{name}: left out, because {' and '.join(missing)} is not given.", flush=True)
+            continue
+        seeds = range(min(seeds, options.seeds))
+        results[name] = [train_all(options, name, command, seed) for seed in seeds]
+        print(*cells(name, results[name], COLUMNS[options.table]), sep=" | ", flush=True)
     columns = COLUMNS[options.table]
     rows = [cells(name, runs, columns) for name, runs in results.items()]
     print_table(f" | {' | '.join(columns)} | seeds", rows)
@@ -270,9 +274,10 @@ def is_wanted(name, options):
     return name == options.only if by_name else options.only in name
 
 
-def has_files(command, options):
-    """Returns True if the published files that a row needs are given."""
-    return all(f"{{{name}}}" not in command or getattr(options, name) for name in PUBLISHED)
+def missing_files(command, options):
+    """Returns the options of the published files that a row needs and that are not given."""
+    needed = [name for name in PUBLISHED if f"{{{name}}}" in command]
+    return [f"--{name}" for name in needed if not getattr(options, name)]
 
 
 def train_all(options, name, command, seed):

@@ -81,6 +81,8 @@ def test_domains_are_averaged_within_a_seed(tmp_path, trainings, capsys):
 def test_rows_of_published_files_are_left_out_without_them(tmp_path, trainings, capsys):
     command = ["conll2003", "--data", "DATA", "--runs", str(tmp_path), "--only", "BiLSTM"]
     assert tables.main(command) == 0 and len(trainings) == 3
+    left_out = "BiLSTM+CRF, characters, GloVe: left out, because --vectors is not given."
+    assert left_out in capsys.readouterr().out.splitlines()
     assert tables.main([*command, "--vectors", "glove.txt"]) == 0 and len(trainings) == 6
     assert trainings[-1][trainings[-1].index("--vectors") + 1] == "glove.txt"
     lines = capsys.readouterr().out.splitlines()

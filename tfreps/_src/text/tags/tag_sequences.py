@@ -242,8 +242,8 @@ def check(
 def not_valid(where: str, error: ValueError) -> ValueError:
     """Returns an error of `tag_parts` with the location of the tag and a remedy added."""
     return ValueError(
-        f"{where}: {error}. Correct the tag, or set `scheme` to the scheme of the text (`None` for "
-        "tags without spans)."
+        f"{where}: {error}. Correct the tag, or set `scheme` to the scheme of the text, or to "
+        "none for tags without spans."
     )
 
 
