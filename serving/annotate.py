@@ -45,7 +45,7 @@ READING = {
     ),
 }  # fmt: skip
 WRITING = {
-    "output": Option(str, None, "Folder to write.", required=True, metavar="DIR"),
+    "output": Option(str, None, "Folder for the annotated records.", required=True, metavar="DIR"),
     "output_format": Option(
         str, "jsonl", "Format of the output.", ["jsonl", "parquet", "avro", "tfrecord"]
     ),

@@ -150,7 +150,7 @@ def make_server(options):
 
 
 def spread_operations():
-    """Lets TensorFlow run at least 4 operations concurrently, also on machines with fewer cores.
+    """Lets TensorFlow run at least 4 operations concurrently, even on machines with fewer cores.
 
     Otherwise, operations of small requests would wait for large operations of other requests. Each
     thread stores the kernels of oneDNN for all shapes that it has seen, so there are no more.

@@ -86,8 +86,7 @@ COMMAND = Command(
                 metavar="W0,W1,...",
             ),
             "gamma": Option(
-                float, 1.0, "Factor by which --layers mix multiplies the weighted sum of the "
-                "layers.", needs="layers=mix",
+                float, 1.0, "Scale factor of the weighted sum of --layers mix.", needs="layers=mix",
             ),
             "dtype": Option(
                 str, "float32", "Data type of the vectors in the file.", ["float32", "float16"]

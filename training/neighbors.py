@@ -24,7 +24,7 @@ SHOWN = 3  # occurrences of the word
 AROUND = 5  # words shown on either side
 LONGEST = 200  # tokens; longer sentences are skipped
 OFTEN = 10  # minimum occurrences of a word that the command chooses
-COMMON = 0.004  # maximum share of that word among all tokens, which excludes articles and commas
+COMMON = 0.004  # maximum share of such a word among all tokens, which excludes articles and commas
 COMMAND = Command(
     "neighbors",
     __doc__,

@@ -158,7 +158,7 @@ def test_texts_with_more_tokens_than_positions(tmp_path, monkeypatch):
     monkeypatch.setattr(run, "onnx_function", lambda path: None)
     program = run.Model(tmp_path)
     assert len(program.read("Ada lives in London")[0]) == 4
-    with pytest.raises(ValueError, match="Expected at most 4 tokens or pieces; got 'Ada lives"):
+    with pytest.raises(ValueError, match="Expected at most 4 tokens or pieces; got 5: 'Ada lives"):
         program.read("Ada lives in London .")
 
 

@@ -20,7 +20,7 @@ class BestModel(CountedSteps):
     does not count as the best one.
 
     Args:
-        save: Callable. Called with the model and saves it, completely or not at all.
+        save: Callable that takes the model and saves it, completely or not at all.
         monitor: str. Name of the metric in the logs of `fit`. Defaults to `"val_loss"`.
         mode: `"min"`, `"max"` or `"auto"`. With `"auto"`, the name of the metric determines the
             mode. Defaults to `"auto"`.

@@ -41,8 +41,8 @@ class Checkpoints(CountedSteps):
     epoch, regardless of their order. If a checkpoint cannot be written, a warning is logged and
     training continues.
 
-    A signal that asks the command to stop (see `stop_signals`) ends `fit` after the next step, and
-    a checkpoint of that step is saved. For signals during evaluation, see `saved_on_stop`.
+    In the commands, SIGINT or SIGTERM ends `fit` after the next step, and a checkpoint of that step
+    is saved. For signals during evaluation, see `saved_on_stop`.
 
     Args:
         folder: str or path-like. Folder of the checkpoints.

@@ -19,7 +19,7 @@ class WeightAverages(keras.callbacks.Callback):
     ends, and the next call continues from them.)
 
     Args:
-        save: Callable. Called with the model, and saves it. Pass the method
+        save: Callable that takes the model and saves it. Pass the method
             `WeightAverages.save` to `BestModel`; it saves the model with the averages.
 
     Reference: Polyak and Juditsky, 1992, "Acceleration of stochastic approximation by averaging";

@@ -127,7 +127,7 @@ TRAINING = {
         str, "adamw", "Optimizer: AdamW (adamw) or LAMB (lamb).", ["adamw", "lamb"]
     ),
     "learning_rate": Option(
-        float, 5e-4, "Highest learning rate, reached after the warmup.", above=0
+        float, 5e-4, "Highest learning rate, reached after the warm-up.", above=0
     ),
     "warmup_steps": OPTIMIZER["warmup_steps"],
     "schedule": OPTIMIZER["schedule"]._replace(default="linear", about=SCHEDULE),

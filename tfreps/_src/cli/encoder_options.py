@@ -195,7 +195,7 @@ BERT = {
         bool, False, "Use only the sizes and the tokenizer of --bert, with random weights."
     ),
     "freeze_blocks": Option(
-        int, None, "Freeze the embeddings and the first N layers of bert. Defaults to 0, which "
+        int, None, "Freeze the embeddings and the first N blocks of bert. Defaults to 0, which "
         "trains all weights.", at_least=0, excludes="bert_from_scratch",
     ),
     "lora_rank": Option(

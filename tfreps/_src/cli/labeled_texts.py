@@ -18,12 +18,12 @@ OPTIONS = {
         FORMATS,
     ),
     "text_field": Option(
-        str, "text", "Name of the column or JSON field that contains the text, or number of the "
-        "column, counted from 0.", metavar="NAME",
+        str, "text", "Name of the column or JSON field that contains the text, or the number of "
+        "the column, counted from 0.", metavar="NAME",
     ),
     "label_field": Option(
-        str, "label", "Name of the column or JSON field that contains the label, or number of the "
-        "column, counted from 0.", metavar="NAME",
+        str, "label", "Name of the column or JSON field that contains the label, or the number of "
+        "the column, counted from 0.", metavar="NAME",
     ),
     "quotes": Option(
         str, None, "Whether double quotes enclose fields (enclose) or are part of the text (text). "

@@ -46,7 +46,7 @@ SHARED = {
     ),
 }  # fmt: skip
 SCHEDULE = (
-    "How the learning rate changes after the warmup: not at all (constant), or linearly to 0 by "
+    "How the learning rate changes after the warm-up: not at all (constant), or linearly to 0 by "
     "the end of the last epoch (linear)."
 )
 # Options of Adam in train-tagger and train-classifier.
@@ -116,7 +116,7 @@ LABELING = {
         "pre-trained bert, to 3 in train-classifier and to 5 in train-tagger.", at_least=1,
     ),
     "patience": Option(
-        int, 5, "Stop after this many epochs without a better metric of the held-out data.",
+        int, 5, "Stop after this many epochs without a better metric on the held-out data.",
         at_least=1,
     ),
     "batch_tokens": Option(

@@ -111,7 +111,7 @@ DISTILBERT = Family(
     label_dropout=(Key("seq_classif_dropout", "dropout", share, 0.2),),
     # transformers has only the second key and ignores the first one.
     tag_dropout=(_OWN_DROPOUT, Key("dropout", "dropout", share, 0.1)),
-    # Positions are stored as a table, also if they were sinusoidal when training began.
+    # Positions are stored as a table, even if they were sinusoidal when training began.
     without_effect=("sinusoidal_pos_embds", "qa_dropout", "tie_weights_"),
     parts={
         "encoder.layer.": "transformer.layer.",

@@ -137,7 +137,7 @@ def worker_environ(environ: Mapping[str, str], cluster: Cluster, threads: int) -
 
 def threads_per_worker(count: int) -> int:
     """Returns the number of threads of each of `count` workers that share the cores."""
-    has_affinity = hasattr(os, "sched_getaffinity")  # Linux
+    has_affinity = hasattr(os, "sched_getaffinity")  # only Linux has it
     cores = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
     return max(1, cores // count)
 

@@ -124,7 +124,7 @@ class EmbeddingsFile:
         Args:
             sentence_to_index: dict from each sentence to its number as a string. If `None`, the
                 array `sentence_to_index` is not written.
-            digests: list of int. The `token_digest` of each sentence, in the order of the numbers.
+            digests: list of int. Digest of the tokens of each sentence, by number.
                 If `None`, the array `token_digests` is not written. Defaults to `None`.
         """
         text = "" if sentence_to_index is None else json.dumps(sentence_to_index)

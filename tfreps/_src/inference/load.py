@@ -142,7 +142,7 @@ def load(
         ValueError: If the model cannot be found or downloaded, if the source contains no model, if
             the model is damaged or its files do not belong together, or if an option is invalid or
             does not apply to the model.
-        OSError: If there is no room on the disk for a download.
+        OSError: If the disk is full.
 
     Example:
     >>> import tfreps

@@ -27,7 +27,7 @@ class TextSpan(NamedTuple):
         start_char: int or None. Position of the first character of the span in the raw text, in
             Unicode code points, as in a Python str. It is `None` if the input was a list of tokens.
             Defaults to `None`.
-        end_char: int or None. Position after the last character of the span. Defaults to `None`.
+        end_char: int or None. End position, exclusive. Defaults to `None`.
 
     Example:
     >>> TextSpan("PER", 0, 1, "Ada", 0.98765, 3, 6).asdict(digits=2)

@@ -29,7 +29,7 @@ class StreamSpan(NamedTuple):
         end: int. End index, exclusive.
         text: str. The part of the text from the first to the last token of the span.
         start_char: int. Index of the first character of the span in the text of the stream.
-        end_char: int. End index of its last character, exclusive.
+        end_char: int. End index, exclusive: the text of the span is `[start_char:end_char]`.
 
     Example:
     >>> StreamSpan("PER", 0, 1, "Ada", 0, 3)
@@ -99,13 +99,13 @@ class TagStream:
     - Other encoders read the whole sentence. The stream approximates this by windows: the emissions
       of `stride` tokens are computed from a window of these tokens, `context` tokens before them
       and `look_ahead` tokens after them. They are final when the window is complete, and do not
-      depend on how the text is split into pieces. If `context` is at least the number of tokens,
-      and `look_ahead` too, the tags are those of `tag`.
+      depend on how the text is split into pieces. If `context` and `look_ahead` are at least the
+      number of tokens, the tags are those of `tag`.
 
     If the best sequences differ for more than `max_pending` tokens, the older half of these tokens
     gets the tags of the best sequence so far, which may then differ from those of `tag`.
 
-    **Cost.** The tokens that are encoded per new token, and the memory, do not depend on the length
+    **Cost.** Memory and the number of tokens encoded per new token do not depend on the length
     of the stream, only on the windows, `max_pending`, and the length of the unfinished token and
     span. Provisional tags are computed again in each update, for at most the undecided tokens.
 

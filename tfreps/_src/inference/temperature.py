@@ -70,13 +70,13 @@ def fit_temperature(
 
     Raises:
         ValueError: If no T from 0.01 to 100 has the lowest NLL: all predictions are right, or the
-            scores say nothing about the targets.
+            scores are unrelated to the targets.
     """
     batches = list(_scored(trained, tokens, targets, options))
     if not any(map(_has_mistakes, batches)):
         raise ValueError(
             "No temperature can be fitted: all predictions for the data are right, so lower "
-            "temperatures are always better. Use more data, which the model was not trained on."
+            "temperatures are always better. Use more data that the model was not trained on."
         )
     before = float(trained.model.temperature)
     temperature = _zero(lambda value: _nll(batches, value)[1])

@@ -71,7 +71,7 @@ class TextBert(LoadedModel):
             None if tokenizer is None else max_length(self.encoder, tokenizer)
         )
 
-    @overload  # a str is a sequence of str, too
+    @overload  # of both, because a str is a sequence of str
     def __call__(self, text: str) -> TextVectors: ...  # pyright: ignore[reportOverlappingOverload]
 
     @overload

@@ -68,7 +68,7 @@ class TextBiLM(LoadedModel):
         self.bilm: BiLM | ManyLangsBiLM = bilm
         self._encoders: dict[str | int | tuple[float, ...], SentenceEncoder] = {}
 
-    @overload  # a str is a sequence of str, too
+    @overload  # of both, because a str is a sequence of str
     def __call__(self, text: str) -> TextVectors: ...  # pyright: ignore[reportOverlappingOverload]
 
     @overload

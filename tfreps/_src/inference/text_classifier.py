@@ -64,7 +64,7 @@ class TextClassifier(WholeTextModel):
         super().__init__(model, indexer, tokens, max_length, source)
         self.names: list[str] = model.labels
 
-    @overload  # a str is a sequence of str, too
+    @overload  # of both, because a str is a sequence of str
     def __call__(self, text: str) -> ClassifiedText: ...  # pyright: ignore[reportOverlappingOverload]
 
     @overload

@@ -104,7 +104,7 @@ class TextTagger(TextModel):
         self._span_finder_of: tuple[tuple[float, float], Any] | None = None
         self._traced: tuple[tuple[int, ...], Any] | None = None
 
-    @overload  # a str is a sequence of str, too
+    @overload  # of both, because a str is a sequence of str
     def __call__(self, text: str) -> TaggedText: ...  # pyright: ignore[reportOverlappingOverload]
 
     @overload
@@ -257,7 +257,7 @@ class TextTagger(TextModel):
 
         Args:
             look_ahead: int. Number of tokens after a token that its emission scores are computed
-                from. Must be given, as `context`, if the encoder reads the whole sentence, as all
+                from. Required, like `context`, if the encoder reads the whole sentence, as all
                 encoders except `LinearEncoder` and `TokenEmbedder` without ELMo do. The tags are
                 then an approximation of those of `tag`. Must be `None` for other models, whose
                 windows are known. Defaults to `None`.

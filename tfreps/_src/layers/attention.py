@@ -38,9 +38,9 @@ class SelfAttention(Configurable, keras.layers.Layer):
         inputs: float, shape `[B, T, D]`.
         mask: bool, shape `[B, T]`. True on real tokens, which may be at any position. If `None`,
             all tokens are real.
-        training: bool. Whether to apply dropout. Defaults to False.
+        training: bool. Whether to apply dropout. Defaults to `False`.
         return_attention: bool. Whether to return the attention probabilities as well. Defaults
-            to False.
+            to `False`.
 
     Returns:
         `y`: float32, shape `[B, T, D]`, zero on padding. If `return_attention` is True, the result

@@ -18,7 +18,7 @@ class BiLSTM(Configurable, keras.layers.Layer):
 
         output[t] = [forward[t], backward[t]]
 
-    The cell is the one in `projected_lstm`, without clipping or projection. It computes the same
+    The cell is that of `ElmoLSTM`, without clipping or projection. It computes the same
     values as `keras.layers.LSTM` with a forget bias of 1. Its gradient is hand-written: a
     training step takes 0.7 times as long as with `keras.layers.Bidirectional` (32 sentences of
     30 tokens, 128 units). Unlike in Keras, padding may be at any position on any device.
@@ -31,7 +31,7 @@ class BiLSTM(Configurable, keras.layers.Layer):
         mask: bool, shape `[B, T]`. True on real tokens, which may be at any position. If `None`,
             all tokens are real.
         training: bool. Whether to store the gates of every step for the gradient. If False, the
-            gradient is the same, but computing it runs the loop again. Defaults to False.
+            gradient is the same, but computing it runs the loop again. Defaults to `False`.
 
     Returns:
         Tuple `(outputs, last)`. `outputs` is float32 `[B, T, 2 * units]`, zero on padding. `last`

@@ -45,7 +45,7 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
             Defaults to `"relu"`.
         max_characters: int. Number of character ids per token. Defaults to 50.
         num_character_ids: int, at least 2. Number of different character ids, of which 0 means "no
-            token" and the last one pads the row after a token. Defaults to 262, that of
+            token" and the last one pads the row after a token. Defaults to 262, as in
             `tfreps.text.character_ids`.
 
     Call arguments:

@@ -30,7 +30,7 @@ class CharLSTMEncoder(Configurable, keras.layers.Layer):
         inputs: int, shape `[..., max_characters]`, as created by `tfreps.text`. Each id is in
             0..261; all ids of a row are 0 where there is no token.
         training: bool. Whether to store the gates of every step for the gradient. If False, the
-            gradient is the same, but computing it runs the loop again. Defaults to False.
+            gradient is the same, but computing it runs the loop again. Defaults to `False`.
 
     Returns:
         float32, shape `[..., 2 * units]`, zero where there is no token.

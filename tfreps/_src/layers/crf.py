@@ -78,7 +78,7 @@ class CRF(Configurable, keras.layers.Layer):
             marginals and the other scores only in eager calls, so that an export consists of
             plain operations. The results are equal up to rounding. XLA takes about a second to
             compile each new batch shape. Use it if batches have few different shapes.
-            Defaults to False.
+            Defaults to `False`.
 
     Call arguments:
         inputs: float, shape `[B, T, K]`: the emissions. The computation uses float32 or better.

@@ -34,7 +34,7 @@ class ElmoLSTM(Configurable, keras.layers.Layer):
         output_0 = h_0
         output_l = h_l + input_l        for l > 0; without skip connections, h_l
 
-    where `h_l` is the hidden state of `projected_lstm`. The recurrence uses `h_l` without the
+    where `h_l` is the hidden state of the LSTM cell. The recurrence uses `h_l` without the
     skip connection. Dropout is applied to the input of every layer, before the skip connection
     branches off.
 
@@ -49,7 +49,7 @@ class ElmoLSTM(Configurable, keras.layers.Layer):
             `None`, the hidden state is not clipped. As in bilm-tf, this option has no effect
             without a projection. Defaults to 3.0.
         use_skip_connections: bool. Whether to add the input of each layer to its output, from the
-            second layer on. Defaults to True.
+            second layer on. Defaults to `True`.
         dropout: float in [0, 1). Dropout rate of the input of each layer. Defaults to 0.0.
         seed: int. Random seed for dropout. If `None`, a random seed is used. Defaults to `None`.
 
@@ -58,7 +58,7 @@ class ElmoLSTM(Configurable, keras.layers.Layer):
         mask: bool, shape `[B, T]`. True on real tokens, which must precede the padding. If
             `None`, all tokens are real.
         initial_state: `LSTMState` before the first token. If `None`, the state is zero.
-        training: bool. Whether to apply dropout. Defaults to False.
+        training: bool. Whether to apply dropout. Defaults to `False`.
         distinct: tuple `(vectors, which)`, float32 `[D, P]` and int32 `[B, T]`, with
             `inputs = tf.gather(vectors, which)` on real tokens. If given, the first layer
             multiplies each of these vectors by its kernel once, unless dropout is applied. Defaults
@@ -71,7 +71,7 @@ class ElmoLSTM(Configurable, keras.layers.Layer):
     Raises:
         ValueError: If an option is invalid.
 
-    Reference: bilm-tf. See `projected_lstm` for the equations of the cell and their source.
+    Reference: bilm-tf. The equations of the cell are in `layers/ops/projected_lstm.py`.
 
     Example:
     >>> lstm = ElmoLSTM(units=8, projection_dim=4, num_layers=2)
@@ -203,16 +203,16 @@ class ElmoBiLSTM(Configurable, keras.layers.Layer):
     Args:
         units, projection_dim, num_layers: Sizes of each direction; see `ElmoLSTM`.
         cell_clip, projection_clip, use_skip_connections, dropout: See `ElmoLSTM`.
-        bidirectional: bool. If False, there is only a forward stack. Defaults to True.
+        bidirectional: bool. If False, there is only a forward stack. Defaults to `True`.
 
     Call arguments:
         inputs: float, shape `[B, T, P]` with `P = projection_dim`.
         mask: bool, shape `[B, T]`. True on real tokens, which must precede the padding. If
             `None`, all tokens are real. The backward stack starts at the last real token.
         initial_state: tuple of one `LSTMState` per direction. If `None`, the states are zero.
-        training: bool. Whether to apply dropout. Defaults to False.
-        distinct: tuple of the distinct vectors of the inputs and which of them each token has; see
-            `ElmoLSTM`. Defaults to `None`.
+        training: bool. Whether to apply dropout. Defaults to `False`.
+        distinct: tuple of the distinct vectors of the inputs and the row of each token's vector;
+            see `ElmoLSTM`. Defaults to `None`.
 
     Returns:
         Tuple `(outputs, states)`. `outputs` is float32 `[B, L, T, 2P]` (`[B, L, T, P]` if

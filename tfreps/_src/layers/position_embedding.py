@@ -36,7 +36,7 @@ class PositionEmbedding(Configurable, keras.layers.Layer):
         max_sequence_length: int. Number of rows of the table. Has no effect on the sinusoidal
             variants, which are unbounded. Defaults to 512.
         normalize_positions: bool. Whether to divide each sinusoidal vector by its norm, as the
-            aespresso code does. Defaults to False.
+            aespresso code does. Defaults to `False`.
         embeddings_initializer: str, config or Keras initializer of the table, or
             `"orthogonal_rows"`. If `None` (the default), it is a truncated normal distribution with
             a standard deviation of 0.02, as in BERT.

@@ -33,7 +33,7 @@ class SampledSoftmax(Configurable, keras.layers.Layer):
             full softmax is used in training as well. Defaults to `None`.
         seed: int. Random seed for the negatives. Defaults to 0.
         tie_embeddings: bool. If True, the kernel is a token embedding that is passed to each call,
-            and this layer has no kernel of its own. Defaults to False.
+            and this layer has no kernel of its own. Defaults to `False`.
 
     Call arguments:
         inputs: float, shape `[G, N, D]`. Features of `G` groups (directions) with `N`
@@ -41,7 +41,7 @@ class SampledSoftmax(Configurable, keras.layers.Layer):
         targets: int, shape `[G, N]`. Token ids in `0 .. vocabulary_size - 1`.
         kernel: float, shape `[vocabulary_size, D]`. Required with `tie_embeddings=True`.
             If `None`, the layer's own kernel is used.
-        training: bool. Whether to use the sampled softmax. Defaults to False.
+        training: bool. Whether to use the sampled softmax. Defaults to `False`.
 
     Returns:
         float32, shape `[G, N]`. Negative log-likelihoods in nats.

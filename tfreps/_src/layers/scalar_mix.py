@@ -30,7 +30,7 @@ class ScalarMix(Configurable, keras.layers.Layer):
         initial_weights: list of float. Initial values of `w`, one per layer. If `None`, they are
             zero, which gives the average. With `trainable=False`, they stay constant; for
             example, `[-9e10, 1, -9e10]` selects the second of three layers. Defaults to `None`.
-        layer_norm: bool. Whether to normalize each layer before mixing. Defaults to False.
+        layer_norm: bool. Whether to normalize each layer before mixing. Defaults to `False`.
         layer_norm_epsilon: float. Value added to the variance. bilm-tf and AllenNLP up to 0.9 use
             1e-12; AllenNLP 1.0 and later use 1e-13. Defaults to 1e-12.
         l2: float. Adds `l2 * sum(w ** 2)` to the losses; the penalty applies to `w`, not to `s`.

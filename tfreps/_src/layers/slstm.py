@@ -67,7 +67,7 @@ class SLSTM(Configurable, keras.layers.Layer):
         inputs: float, shape `[B, T, P]`.
         mask: bool, shape `[B, T]`. True on real tokens, which may be at any position. If `None`,
             all tokens are real.
-        training: bool. Whether to apply dropout. Defaults to False.
+        training: bool. Whether to apply dropout. Defaults to `False`.
 
     Returns:
         Tuple `(words, sentence)`. `words` is float32 `[B, T, H]`: the hidden states of the words,

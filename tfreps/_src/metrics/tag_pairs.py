@@ -7,7 +7,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-TensorLike = tf.Tensor | np.ndarray | Sequence[Any] | float  # what becomes a tensor
+TensorLike = tf.Tensor | np.ndarray | Sequence[Any] | float  # all that converts to a tensor
 
 
 class TagMetric(keras.metrics.Metric):

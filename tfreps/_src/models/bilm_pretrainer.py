@@ -294,7 +294,7 @@ class BiLMPretrainer(OwnLossModel, keras.Model):
 
     @property
     def _row_variables(self):
-        """Variables with one row for each row of a global batch: the carried states."""
+        """Carried LSTM states, one row per row of the global batch."""
         return self.carried
 
     def _fixed_state(self, batch_size):
@@ -384,7 +384,7 @@ class BiLMPretrainer(OwnLossModel, keras.Model):
         return tf.stack([batch[key] for key in keys])
 
     def _add_carried(self):
-        # Each replica of a strategy has the states of its own rows. Their sum has all rows.
+        # Each replica of a strategy has zeros for the rows of others, so the sum has all rows.
         summed = {"synchronization": "on_read", "aggregation": "sum"}
         kind = {"dtype": "float32", "trainable": False, "autocast": False, **summed}
         return [

@@ -81,7 +81,7 @@ class Classifier(PublishedClassifier, SentenceLossModel, keras.Model):
 
     Raises:
         ValueError: If `labels` is empty or contains an empty or repeated name, an option is
-            invalid, or the encoder does not have the required attribute.
+            invalid, or the encoder lacks the output that `pooling` requires.
         tf.errors.InvalidArgumentError: During training or evaluation, if a label id is outside
             `0..N-1`.
 

@@ -47,7 +47,7 @@ class PresetMethods:
         Raises:
             ValueError: If the source cannot be found or downloaded, or if it contains no model of
                 this class.
-            OSError: If there is no room on the disk.
+            OSError: If the disk is full.
 
         Example:
         >>> from tfreps.models import TextCNN, TokenEmbedder

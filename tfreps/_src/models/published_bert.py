@@ -46,7 +46,7 @@ class PublishedEncoder(PresetMethods):
         Raises:
             ValueError: If the source cannot be found or downloaded, if it contains no
                 `BertEncoder`, or if options are passed that do not apply to it.
-            OSError: If there is no room on the disk.
+            OSError: If the disk is full.
         """
         named = given(
             num_layers=num_layers,
@@ -182,7 +182,7 @@ class PublishedPretrainer(PresetMethods):
         Raises:
             ValueError: If the source cannot be found or downloaded, if it contains no masked-token
                 head, or if options are passed that do not apply to it.
-            OSError: If there is no room on the disk.
+            OSError: If the disk is full.
         """
         named = given(
             next_sentence=next_sentence,

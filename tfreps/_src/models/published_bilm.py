@@ -48,7 +48,7 @@ class PublishedBiLM(PresetMethods):
         Raises:
             ValueError: If the source cannot be found or downloaded, if it contains no biLM, or if
                 options are passed that do not apply to it.
-            OSError: If there is no room on the disk.
+            OSError: If the disk is full.
         """
         named = given(
             weights_file=weights_file,
@@ -171,7 +171,7 @@ class PublishedManyLangs(PresetMethods):
         Raises:
             ValueError: If the source cannot be found or downloaded, if it contains no such biLM, or
                 if options are passed that do not apply to it.
-            OSError: If there is no room on the disk.
+            OSError: If the disk is full.
         """
         named = given(
             initial_state=initial_state,
@@ -193,7 +193,7 @@ class PublishedManyLangs(PresetMethods):
         trainable: bool | None = None,
         dtype: str | keras.DTypePolicy | None = None,
     ) -> Model:
-        """Loads the weights of a model of ELMoForManyLangs.
+        """Loads a published model of ELMoForManyLangs.
 
         Args:
             source: str or path-like. Folder or archive of the model, or its name or address.
@@ -257,7 +257,7 @@ class PublishedElmo(PresetMethods):
         Raises:
             ValueError: If the source cannot be found or downloaded, if it contains no biLM, or if
                 options are passed that do not apply to it.
-            OSError: If there is no room on the disk.
+            OSError: If the disk is full.
         """
         named = given(
             num_output_representations=num_output_representations,

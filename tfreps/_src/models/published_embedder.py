@@ -40,7 +40,7 @@ class PublishedEmbedder(PresetMethods):
         Raises:
             ValueError: If the source cannot be found or downloaded, if it contains no such model,
                 or if options are passed that do not apply to it.
-            OSError: If there is no room on the disk.
+            OSError: If the disk is full.
         """
         named = given(
             encoder_options=encoder_options, scale=scale, trainable=trainable, dtype=dtype

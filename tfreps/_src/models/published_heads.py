@@ -48,7 +48,7 @@ class PublishedClassifier(PresetMethods):
         Raises:
             ValueError: If the source cannot be found or downloaded, if it contains no classifier,
                 or if options are passed that do not apply to it.
-            OSError: If there is no room on the disk.
+            OSError: If the disk is full.
         """
         named = given(
             labels=labels,
@@ -178,7 +178,7 @@ class PublishedTagger(PresetMethods):
         Raises:
             ValueError: If the source cannot be found or downloaded, if it contains no tagger, or if
                 options are passed that do not apply to it.
-            OSError: If there is no room on the disk.
+            OSError: If the disk is full.
         """
         named = given(
             tags=tags,
@@ -256,7 +256,8 @@ class PublishedTagger(PresetMethods):
     def save_pretrained(self, folder: str | os.PathLike[str]) -> None:
         """Writes a folder that `BertForTokenClassification` of Hugging Face transformers can load.
 
-        For DistilBERT and ELECTRA, it is their class; see `BertEncoder.save_pretrained`.
+        The folder of a DistilBERT or ELECTRA is for the class of that family; see
+        `BertEncoder.save_pretrained`.
 
         Args:
             folder: str or path-like. Folder to write to; created if it does not exist.

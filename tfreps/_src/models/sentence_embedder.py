@@ -46,7 +46,7 @@ class SentenceEmbedder(PublishedEmbedder, SentenceLossModel, keras.Model):
         dense: list of dict. Options of the dense layers after the pooling, in their order: `units`
             and, optionally, `activation` and `use_bias`, as in `keras.layers.Dense`. Defaults to no
             layers.
-        normalize: bool. Whether the vectors have the length 1. Defaults to `False`.
+        normalize: bool. Whether to scale the vectors to length 1. Defaults to `False`.
         scale: float. Factor of the cosines in the loss without `y`. Defaults to 20.0.
 
     Call arguments:

@@ -42,7 +42,7 @@ class WholeModel(PresetMethods, ExportMethods, ReplicaSteps, ModelParts, Configu
             **kwargs: Keyword arguments of `keras.Model.predict`.
 
         Returns:
-            The output of the model, or for a tagger that of `tag`, in NumPy arrays.
+            The output of the model (for a tagger, of `tag`) as NumPy arrays.
         """
         return tf.nest.map_structure(_padded, super().predict(*args, **kwargs))
 

@@ -20,7 +20,7 @@ def position_map_figure(table: "ArrayLike", title: str = "") -> "Figure":
 
     Args:
         table: Float array of shape `[P, D]`, with a vector for each position: a learned table, or
-            the result of `layers.position_embedding.sinusoids`.
+            the output of a sinusoidal `PositionEmbedding` for zeros.
         title: str. The title of the figure. Defaults to `""`.
 
     Returns:
@@ -32,8 +32,10 @@ def position_map_figure(table: "ArrayLike", title: str = "") -> "Figure":
     Reference: aespresso/a_journey_into_math_of_ml, "transformer_1.ipynb".
 
     Example:
-    >>> from tfreps._src.layers.position_embedding import sinusoids
-    >>> position_map_figure(sinusoids(100, 16)).axes[0].get_ylabel()
+    >>> import tensorflow as tf
+    >>> from tfreps.layers import PositionEmbedding
+    >>> table = PositionEmbedding("sinusoidal")(tf.zeros([1, 100, 16]))[0]
+    >>> position_map_figure(table).axes[0].get_ylabel()
     'position'
     """
     vectors = _checked(table)
@@ -67,8 +69,8 @@ def position_curves_figure(
     Reference: aespresso/a_journey_into_math_of_ml, "transformer_1.ipynb".
 
     Example:
-    >>> from tfreps._src.layers.position_embedding import sinusoids
-    >>> len(position_curves_figure(sinusoids(100, 16), [4, 5]).axes[0].lines)
+    >>> import numpy as np
+    >>> len(position_curves_figure(np.eye(16), [4, 5]).axes[0].lines)
     2
     """
     vectors = _checked(table)
@@ -109,8 +111,8 @@ def position_surface_figure(table: "ArrayLike", title: str = "", first: int = 0)
     Reference: aespresso/a_journey_into_math_of_ml, "transformer_2_tutorial.ipynb".
 
     Example:
-    >>> from tfreps._src.layers.position_embedding import sinusoids
-    >>> position_surface_figure(sinusoids(100, 128)).axes[0].name
+    >>> import numpy as np
+    >>> position_surface_figure(np.eye(16)).axes[0].name
     '3d'
     """
     import numpy as np

@@ -37,12 +37,12 @@ def fetch(source: str | os.PathLike[str]) -> pathlib.Path:
 
     Returns:
         `pathlib.Path`. The local file or folder. Files that were downloaded are in the cache of
-        `huggingface_hub` or in `cache_folder()` and must not be changed.
+        `huggingface_hub` or in `~/.keras/tfreps` and must not be changed.
 
     Raises:
         ValueError: If the source does not exist or cannot be downloaded, copied or extracted. The
             message suggests a source with a similar name.
-        OSError: If there is no room on the disk.
+        OSError: If the disk is full.
 
     Example:
     >>> fetch("elmo_orginal")

@@ -17,7 +17,7 @@ def calibration_error(confidences: ArrayLike, is_right: ArrayLike, bins: int = 1
 
     The bins divide [0, 1] into parts of equal width, `(b / bins, (b + 1) / bins]`; 0 is in the
     first bin. `n_b` of the `n` predictions have a confidence in bin `b`, `accuracy_b` is the share
-    of them that is right, and `confidence_b` is their mean confidence. An ECE of 0.05 means that
+    of these that are right, and `confidence_b` is their mean confidence. An ECE of 0.05 means that
     confidences are too high or too low by 5 percentage points on average.
 
     Args:

@@ -45,14 +45,13 @@ class RunFolder:
         tags.txt               the tags of a tagger
         labels.txt             the labels of a classifier
         manifest.json          sizes and hashes of the five files above, which `open` checks, and of
-                               the training data (`runs.run_manifest`)
+                               the training data
         model.keras            the best model so far
-        checkpoints/           checkpoints to resume from (`callbacks.checkpoint_file`),
-                               until training ends
+        checkpoints/           checkpoints to resume from, until training ends
         logs/                  event files for TensorBoard
         plots/                 PNG files
         results.json           results of evaluations
-        run.lock               exists while a process writes here (`runs.run_lock`)
+        run.lock               exists while a process writes here
 
     Use `RunFolder.create` or `RunFolder.open` to get an instance.
 

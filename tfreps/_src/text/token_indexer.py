@@ -153,7 +153,7 @@ class TokenIndexer(tf.Module):
         return features
 
     def with_vocabulary_file(self, path: str | os.PathLike[str]) -> "TokenIndexer":
-        """Returns a copy that stores its vocabulary in the file `path`; see `lookup_table`.
+        """Returns a copy whose table is the file `path`, which a SavedModel copies to its assets.
 
         The characters and words of `word_characters` are stored in files in the same folder.
         """

@@ -59,10 +59,13 @@ class Vocabulary:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> "Vocabulary":
-        """Reads a vocabulary file.
+        """Reads a vocabulary from a file with one token per line.
 
         Args:
             path: str or path-like object. Path of the file, which error messages name.
+
+        Raises:
+            ValueError: If the file cannot be read, or `Vocabulary` rejects a token.
         """
         lines = split_lines(read_utf8(path, "the vocabulary")) or [""]
         if _SKIPPED_LINE in lines:

@@ -46,7 +46,7 @@ class LMEpochs:
         return min(self.steps_per_epoch, self.total_steps - epoch * self.steps_per_epoch)
 
     def dataset(self, epoch: int = 0, first_batch: int = 0) -> Dataset:
-        """Returns all batches from batch `first_batch` of an epoch onward, without an end.
+        """Returns an endless data set of batches that starts at batch `first_batch` of an epoch.
 
         Raises a ValueError if a restored position belongs to another text or other options.
         """

@@ -195,7 +195,7 @@ def _run(build, output, about, runner, workers, attempts):
             if attempt == attempts:
                 raise LostWorkerError(
                     f"A worker process was lost in each of {attempts} attempts; nothing was "
-                    "written. It may have been killed for its memory: use fewer workers."
+                    "written. It may have used too much memory: use fewer workers."
                 ) from error
         except RuntimeError as error:
             raise _explained(error, output) from error

@@ -71,8 +71,9 @@ class Model:
         ends = np.cumsum([len(ids) for ids in features.get("piece_ids", [[0]] * len(tokens))])
         tokens = tokens if room is None else tokens[: int(np.sum(ends <= room))]
         added = 2 if "piece_ids" in features else 0  # at the start and the end of the text
-        if tokens and about["limit"] and ends[len(tokens) - 1] + added > about["limit"]:
-            raise ValueError(f"Expected at most {about['limit']} tokens or pieces; got {text!r}.")
+        size, limit = ends[len(tokens) - 1] + added if tokens else 0, about["limit"]
+        if limit and size > limit:
+            raise ValueError(f"Expected at most {limit} tokens or pieces; got {size}: {text!r}.")
         return tokens, {name: ids[: len(tokens)] for name, ids in features.items()}
 
     def token_id(self, token):

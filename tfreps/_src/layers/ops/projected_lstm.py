@@ -44,7 +44,7 @@ def projected_lstm(
         options: dict with `cell_clip` and `projection_clip`, float or `None` for no clipping, and
             `compute_dtype`, the dtype of the matrix multiplications.
         training: bool. Whether to store the gates of every step for the gradient. If False, the
-            gradient is the same, but computing it runs the loop again. Defaults to False.
+            gradient is the same, but computing it runs the loop again. Defaults to `False`.
         distinct: tuple `(vectors, which)`, float32 `[D, P]` and int32 `[T, B]`, with
             `inputs = tf.gather(vectors, which)` at steps that are not masked. If given, each of
             these vectors is multiplied by the kernel once; the gradient is that of `inputs`.

@@ -51,7 +51,7 @@ def check_operations(model, folder) -> None:
     restoring the model's own variables, and filling lookup tables from its own assets.
 
     Raises:
-        ValueError: If the model has an asset outside of its folder, also by a symbolic link, or
+        ValueError: If the model has an asset outside of its folder, or a link to one, or
             operations that may use the network, Python or other files, run code that the graph does
             not show, or end the process. The message names the asset or the operations.
 

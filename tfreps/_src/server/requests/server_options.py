@@ -68,12 +68,12 @@ class ServerOptions:
             TLS is not used; `tls_key` must then be `None`, too.
         tls_key: str or path-like. PEM file with the private key of the certificate. If `None`, the
             key is read from the file `tls_cert`.
-        allowed_hosts: tuple of str. Additional names that the `Host` header may contain; see
-            `RequestGuard`. Defaults to `()`.
+        allowed_hosts: tuple of str. Names that the `Host` header may contain, in addition to IP
+            addresses, `localhost` and `host`. Defaults to `()`.
         allowed_origins: tuple of str. Web sites such as `"https://example.org"` whose pages may
             send requests from a browser. `"*"` allows all sites. Defaults to `()`.
-        allow_file_ops: bool. Whether to load models that use files, the network or Python; see
-            `check_operations`. Defaults to `False`.
+        allow_file_ops: bool. Whether to load models that use files, the network or Python. Defaults
+            to `False`.
 
     Raises:
         ValueError: If `tls_key` is given without `tls_cert`.

@@ -14,9 +14,9 @@ class PieceIndexer(tf.Module):
     """Converter from strings to BERT's ids in a TensorFlow graph of core operations.
 
     It is called with tokens, like `TokenIndexer`. For classifiers, tokens are pieces, including
-    the start and separator tokens, as returned by `piece_texts`. For taggers, tokens are words,
-    each of which has one or more pieces. The converter is a `tf.Module` and is saved together with
-    its tables.
+    the start and separator tokens, as `TextClassifier.tokenize` returns them. For taggers, tokens
+    are words, each of which has one or more pieces. The converter is a `tf.Module` and is saved
+    together with its tables.
 
     Args:
         tokenizer: `WordPieceTokenizer` or `CharacterTokenizer`. Splits words and texts.
@@ -67,7 +67,7 @@ class PieceIndexer(tf.Module):
     def with_vocabulary_file(
         self, path: str | os.PathLike[str], core_ops: bool = True
     ) -> "PieceIndexer":
-        """Returns a copy whose tables are stored as one file in a SavedModel; see `lookup_table`.
+        """Returns a copy whose table is the file `path`, which a SavedModel copies to its assets.
 
         Without `core_ops`, an operation of tensorflow-text replaces the table that splits words.
         Raises a ValueError if tensorflow-text is missing or does not support the tokenizer.
