@@ -11,17 +11,15 @@ def test_tags_in_columns():
         "sequence_len": 2,
         "num_spans": 1,
         "span_types": ["PER", ""],
-        "span_starts": [0, -1],
-        "span_ends": [1, -1],
+        "span_start_chars": [1, 0],
+        "span_end_chars": [4, 0],
     }
-    assert as_lines("王 é", outputs) == [
-        "王 é",
+    assert as_lines(" 王\u200b é", outputs) == [
+        " 王\u200b é",
         "  王  B-PER  98.7%",
         "  é   O      50.0%",
-        "  PER: 王",
+        "  PER: 王\u200b ",
     ]
-    outputs |= {"span_start_chars": [1, 0], "span_end_chars": [4, 0]}
-    assert as_lines(" 王\u200b é", outputs)[-1] == "  PER: 王\u200b "
 
 
 def test_tags_without_scheme_or_tokens():

@@ -99,13 +99,6 @@ def test_the_limit_goes_along(tmp_path):
     assert read_tokenizer(tmp_path / "own.json").max_length == 5
 
 
-def test_a_file_from_before_there_was_a_limit(tmp_path):
-    """A run that was started with one can be continued."""
-    write_tokenizer(WordPieceTokenizer(LOWER), tmp_path / "own.json")
-    assert "max_length" not in json.loads((tmp_path / "own.json").read_text())
-    assert read_tokenizer(tmp_path / "own.json").max_length is None
-
-
 @pytest.mark.parametrize(
     "said, message",
     [

@@ -74,10 +74,9 @@ def signature_rows(
     Returns:
         list of N dicts. Strings are str. Numbers of rank 0 are int or float, and arrays of numbers
         stay arrays. A span is a dict with `type`, `start`, `end` (exclusive), `start_char`,
-        `end_char`, `tokens`, `text` and `confidence`, as in `TextSpan`. Exports of earlier versions
-        have no positions of characters and no confidences of spans: `start_char` and `end_char`
-        are then `None`, `text` consists of the tokens, and `confidence` is the lowest of the
-        tokens' confidences.
+        `end_char`, `tokens`, `text` and `confidence`, as in `TextSpan`. A signature that takes
+        tokens has no positions of characters: `start_char` and `end_char` are then `None`, and
+        `text` consists of the tokens.
 
     Example:
     >>> import numpy as np
@@ -119,13 +118,10 @@ def _spans(
             if CHARACTERS[0] in outputs:
                 place = [int(outputs[name][n, number]) for name in CHARACTERS]
                 text = texts[n][slice(*place)]
-            confidence = float(outputs["confidences"][n, start:end].min())
-            if "span_confidences" in outputs:
-                confidence = float(outputs["span_confidences"][n, number])
             span = {"type": kind, "start": start, "end": end}
             span |= {"start_char": place[0], "end_char": place[1]}
-            row.append({**span, "tokens": tokens[n][start:end], "text": text})
-            row[-1]["confidence"] = confidence
+            span |= {"tokens": tokens[n][start:end], "text": text}
+            row.append({**span, "confidence": float(outputs["span_confidences"][n, number])})
         found.append(row)
     return found
 

@@ -54,12 +54,8 @@ def tag_lines(text: str, outputs: dict[str, Any], length: int) -> Iterator[str]:
         yield line + share.rstrip()
     for number in range(outputs.get("num_spans", 0)):
         kind = outputs["span_types"][number]
-        if "span_start_chars" in outputs:  # exports of earlier versions do not return them
-            ends = outputs["span_start_chars"][number], outputs["span_end_chars"][number]
-            yield f"{kind}: {text[slice(*ends)]}"
-        else:
-            ends = outputs["span_starts"][number], outputs["span_ends"][number]
-            yield f"{kind}: {' '.join(tokens[slice(*ends)])}"
+        ends = outputs["span_start_chars"][number], outputs["span_end_chars"][number]
+        yield f"{kind}: {text[slice(*ends)]}"
 
 
 def label_lines(outputs: dict[str, Any]) -> Iterator[str]:

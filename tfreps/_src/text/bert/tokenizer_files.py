@@ -45,10 +45,7 @@ def write_tokenizer(tokenizer: PieceTokenizer, path: str | os.PathLike[str]) -> 
         [20, 5]
     """
     kind = next(name for name, its in KINDS.items() if type(tokenizer) is its)
-    config = {"tokenizer": kind, **tokenizer.get_config()}
-    if tokenizer.max_length is None:  # keeps the file identical to those of older versions
-        del config["max_length"]
-    write_json(path, config, indent=0, ensure_ascii=False)
+    write_json(path, {"tokenizer": kind, **tokenizer.get_config()}, indent=0, ensure_ascii=False)
 
 
 def read_tokenizer(path: str | os.PathLike[str]) -> PieceTokenizer:
