@@ -167,6 +167,44 @@ def test_weights_of_tokens_replace_weights_of_tags():
     assert_close(weighted, plain[0] + plain[1] + 100 * plain[2])
 
 
+def test_weights_of_tokens_between_weights_of_sentences():
+    """Equal weights of all tokens of a sentence give the loss of its weight."""
+    model, _ = make("Tagger")
+    model.compile("sgd")
+    of_sentences = np.array([1.0, 2.0, 2.0, 3.0], "float32")
+    of_tokens = np.repeat(of_sentences[:, None], Y.shape[1], axis=1)
+    first, second, third = (
+        model.evaluate(X, Y, sample_weight=weights, verbose=0)[0]
+        for weights in (of_sentences, of_tokens, of_sentences)
+    )
+    assert_close(first, third)
+    # The logged loss is divided by the mean of the weights of sentences, but not of tokens.
+    assert_close(second, first * of_sentences.mean())
+
+
+def test_batches_of_another_rank():
+    model, _ = make("Tagger", use_crf=False)
+    model.compile("sgd")
+    of_rows = tf.data.Dataset.from_tensors((X, Y, np.ones(len(Y))))
+    of_tokens = tf.data.Dataset.from_tensors((X, Y, np.ones(Y.shape)))
+    model.fit(of_rows, validation_data=of_tokens, epochs=2, verbose=0)
+    model.fit(of_tokens, validation_data=of_rows, epochs=2, verbose=0)
+    soft = tf.data.Dataset.from_tensors((X, np.eye(3, dtype="float32")[Y]))
+    assert_close(model.evaluate(soft, verbose=0), model.evaluate(X, Y, verbose=0))
+    message = r"`y` must be integer ids of shape \[B, T\], here \(None, 9\); got int32 of shape"
+    with pytest.raises(ValueError, match=message):
+        model.evaluate(X, Y[:, 0], verbose=0)
+
+
+def test_names_of_metrics_are_those_of_the_numbers():
+    model, _ = make("Tagger", scheme="bio")
+    model.compile("sgd", run_eagerly=True)
+    logs = model.evaluate(X, Y, verbose=0, return_dict=True)
+    numbers = model.evaluate(X, Y, verbose=0)
+    assert model.metrics_names == ["loss", "accuracy", "span_f1"]
+    assert dict(zip(model.metrics_names, numbers, strict=True)) == logs
+
+
 def test_weights_of_labels_where_batches_have_weights():
     model, _ = make("Classifier")
     model.compile("sgd")
@@ -235,6 +273,14 @@ def test_arguments_of_predict(capsys):
     assert "1/1" in capsys.readouterr().out
     assert model.predict(X, batch_size=3, callbacks=[callback], verbose=0)["mask"].shape == (4, 9)
     assert seen == [0, 0, 1]
+
+
+def test_predict_computes_one_batch_at_a_time():
+    """Outputs of batches of different widths cannot be joined in a graph, as Keras would."""
+    model, _ = make("Tagger")
+    model.compile("sgd", steps_per_execution=2)
+    assert model.predict(Batches(), verbose=0)["tags"].shape == (4, 9)
+    assert model.steps_per_execution == 2
 
 
 def test_predict_of_a_pretrainer():

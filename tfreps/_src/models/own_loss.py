@@ -93,6 +93,22 @@ class OwnLossModel(WholeModel):
         given = signature.bind_partial(self, *args, **kwargs).arguments
         _check_numbers(given.get("y"))
         self._check_unused(given)
+        self._separate_ranks("test_function" if method == "evaluate" else "train_function", given)
+
+    def _separate_ranks(self, function, given):
+        """Forgets the compiled step `function` if the targets or weights now have another rank.
+
+        TensorFlow would compile one graph for both ranks, in which the rank is unknown.
+        """
+        spec = getattr(given.get("x"), "element_spec", None)
+        pair = given.get("y"), given.get("sample_weight")
+        pair = (*spec[1:], None, None)[:2] if isinstance(spec, tuple) else pair
+        ranks = [tf.TensorShape(getattr(value, "shape", None)).rank for value in pair]
+        before = vars(self).get(f"_ranks_of_{function}", (None, None))
+        if any(old and new and old != new for old, new in zip(before, ranks, strict=True)):
+            setattr(self, function, None)
+        ranks = tuple(new or old for old, new in zip(before, ranks, strict=True))
+        setattr(self, f"_ranks_of_{function}", ranks)
 
     def _check_unused(self, given):
         for name, reason in self._unused_arguments.items():
@@ -154,6 +170,11 @@ def checked_y(y, shape, axes, num_classes, mask=None):
 
 class SentenceLossModel(OwnLossModel):
     """Mixin for models with a `SentenceLoss`, whose result is the `loss` in the logs."""
+
+    @property
+    def metrics_names(self) -> list[str]:
+        """Names of the numbers that `evaluate` returns, in this order."""
+        return [name for name in super().metrics_names if name != self.sentence_loss.name]
 
     def compute_metrics(
         self, x: Any, y: Any, y_pred: Any, sample_weight: tf.Tensor | None = None
