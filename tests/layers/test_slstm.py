@@ -246,3 +246,8 @@ def test_says_that_embeddings_must_be_as_wide_as_states(option):
     layer = SLSTM(**DEFAULT, **{option: "embedding"})
     with pytest.raises(ValueError, match=r"as wide as the states \(4\); got inputs of width 3"):
         layer(tf.zeros([2, 5, 3]))
+
+
+def test_says_that_inputs_have_another_rank():
+    with pytest.raises(ValueError, match="expected ndim=3, found ndim=2"):
+        SLSTM(**DEFAULT)(tf.zeros([2, 3]))

@@ -1,4 +1,4 @@
-"""Texts, lists and batches passed to fit and evaluate."""
+"""Texts, lists and batches passed to fit, evaluate and predict."""
 
 import numpy as np
 import pytest
@@ -27,13 +27,15 @@ def classifier():
     [
         (["a dog", "yes"], "got a list of str. Convert tokens with `tfreps.data.SequenceBatches"),
         (TOKENS, "got a list of list. Convert tokens with"),
+        ([], "got a list. Convert tokens with"),
+        ({"token_ids": [[1, 2], [3]]}, "got a list of list. .* lists of ids of the same length"),
         ("a dog", "got a str"),
         (np.array(["a dog"]), "got a ndarray. Convert tokens with"),
         (BATCHES, "got a SequenceBatches. Pass its `dataset..`"),
     ],
 )
 def test_what_keras_rejects_without_a_reason(classifier, x, message):
-    for method in (classifier.fit, classifier.evaluate):
+    for method in (classifier.fit, classifier.evaluate, classifier.predict):
         with pytest.raises(ValueError, match=f"`x` must be .*{message}"):
             method(x, verbose=0)
 

@@ -167,6 +167,15 @@ def test_weights_of_tokens_replace_weights_of_tags():
     assert_close(weighted, plain[0] + plain[1] + 100 * plain[2])
 
 
+def test_names_of_metrics_are_those_of_the_numbers():
+    model, _ = make("Tagger", scheme="bio")
+    model.compile("sgd", run_eagerly=True)
+    logs = model.evaluate(X, Y, verbose=0, return_dict=True)
+    numbers = model.evaluate(X, Y, verbose=0)
+    assert model.metrics_names == ["loss", "accuracy", "span_f1"]
+    assert dict(zip(model.metrics_names, numbers, strict=True)) == logs
+
+
 def test_weights_of_labels_where_batches_have_weights():
     model, _ = make("Classifier")
     model.compile("sgd")
@@ -235,6 +244,14 @@ def test_arguments_of_predict(capsys):
     assert "1/1" in capsys.readouterr().out
     assert model.predict(X, batch_size=3, callbacks=[callback], verbose=0)["mask"].shape == (4, 9)
     assert seen == [0, 0, 1]
+
+
+def test_predict_computes_one_batch_at_a_time():
+    """Outputs of batches of different widths cannot be joined in a graph, as Keras would."""
+    model, _ = make("Tagger")
+    model.compile("sgd", steps_per_execution=2)
+    assert model.predict(Batches(), verbose=0)["tags"].shape == (4, 9)
+    assert model.steps_per_execution == 2
 
 
 def test_predict_of_a_pretrainer():

@@ -81,6 +81,8 @@ def test_wrong_arguments():
     model = make("crf", "bio", 1.0)
     with pytest.raises(ValueError, match=r"`spans` must have the shape \[B, N, 3\]"):
         model.span_log_probability(FEATURES, [[0, 1]])
+    with pytest.raises(ValueError, match=r"here \(\d+, None, 3\); got shape \(1, 1, 3\)"):
+        model.span_log_probability(FEATURES, [[(0, 0, 1)]])  # would be used for every sentence
     for threshold in 0.0, 1e-4, 1.5:
         with pytest.raises(ValueError, match="`threshold` must be a probability from 0.001 to 1"):
             model.likely_spans(FEATURES, threshold)

@@ -209,3 +209,19 @@ def test_an_elmo_inside_fit_frozen_and_fine_tuned(fine_tune, tmp_path):
     np.testing.assert_array_equal(loaded(features)["emissions"], model(features)["emissions"])
     assert loaded.encoder.elmo.fine_tune == fine_tune
     assert len(loaded.trainable_weights) == len(model.trainable_weights)
+
+
+@pytest.mark.parametrize(
+    "features, message",
+    [
+        ({"token_ids": np.ones([4], int)}, r"`token_ids` must be .* got int64 of shape \(4,\)"),
+        ({"token_ids": np.ones([2, 4])}, r"`token_ids` must be .* got float64 of shape \(2, 4\)"),
+        (
+            {"token_ids": np.ones([2, 4], int), "mask": np.ones([2, 3], bool)},
+            r"`mask` must have the shape \[B, T\], here \(2, 4\); got shape \(2, 3\)",
+        ),
+    ],
+)
+def test_features_of_another_form(features, message):
+    with pytest.raises(ValueError, match=message):
+        TokenEmbedder(vocabulary_size=9, embedding_dim=4)(features)

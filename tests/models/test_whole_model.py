@@ -219,3 +219,19 @@ def test_next_to_what_can_be_quantized():
         model.quantize("int8")
     assert any("no layer to quantize" in str(note.message) for note in noted)
     assert dense.kernel.dtype == "int8"
+
+
+def test_summary_counts_every_weight():
+    """The rows of the layers and the weights in no layer add up to all weights."""
+    tagger = models.Tagger(words(), ["O", "A"])
+    lines = []
+    tagger.summary(print_fn=lines.append)
+    assert lines[1] == " Params in none of these layers: 10 (kernel (4, 2), bias (2,))"
+    assert tagger.count_params() == 10 + sum(layer.count_params() for layer in tagger.layers)
+
+
+def test_summary_of_a_model_of_layers(capsys):
+    models.BiLSTMEncoder(words(), units=4).summary()
+    assert "none of these layers" not in capsys.readouterr().out
+    words().summary()
+    assert "layers: 48 (word_embeddings (12, 4))" in capsys.readouterr().out

@@ -181,3 +181,6 @@ def test_errors():
         TokenIndexer(["<S>", "</S>", "a", "a", "<UNK>"])
     with pytest.raises(ValueError, match="got the string 'vocabulary.txt'"):
         TokenIndexer("vocabulary.txt")
+    for tokens in ([["a", "b"], ["a"]], tf.ragged.constant([["a", "b"], ["a"]]), [[3]]):
+        with pytest.raises(ValueError, match=r"`tokens` must be a str tensor \[B, T\], padded"):
+            TokenIndexer(["<S>", "</S>", "<UNK>"])(tokens)

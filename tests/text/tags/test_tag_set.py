@@ -95,3 +95,16 @@ def test_a_new_tag_names_file_and_line():
         labels.ids(["so"], "dev.tsv", 4)
     with pytest.raises(ValueError, match="^labels, line 4: the label 'so' is not one of the 2"):
         labels.ids(["so"], line=4)
+
+
+def test_strings_are_no_lists_of_tags():
+    tags = TagSet(["O", "B-X"], "bio")
+    with pytest.raises(ValueError, match="`names` must be a list of tags; got the string 'O'"):
+        tags.ids("O")
+    message = "Each of `sequences` must be a list of labels; got the string 'good'"
+    with pytest.raises(ValueError, match=message):
+        TagSet.from_sequences(["good"], word="label")
+
+
+def test_iteration_is_over_the_names():
+    assert list(TagSet(["O", "B-X"], "bio")) == ["O", "B-X"]

@@ -57,6 +57,7 @@ class BiLSTM(Configurable, keras.layers.Layer):
         check_integers(1, units=units)
         self.units = units
         self.supports_masking = True
+        self.input_spec = keras.layers.InputSpec(ndim=3)
         self.supports_jit = False  # the loop is slower under XLA
 
     def build(self, input_shape: Shape) -> None:

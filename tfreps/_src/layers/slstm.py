@@ -131,6 +131,7 @@ class SLSTM(Configurable, keras.layers.Layer):
         self.cell = SLSTMCell(**options, dtype=self.dtype_policy, name="cell")
         self.seed_generator = keras.random.SeedGenerator(seed)
         self.supports_masking = True
+        self.input_spec = keras.layers.InputSpec(ndim=3)
         self.supports_jit = False  # matrix multiplications are faster outside XLA
 
     def build(self, input_shape: Shape) -> None:

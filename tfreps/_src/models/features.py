@@ -39,6 +39,17 @@ def check_features(features, needed, reader):
         )
 
 
+def checked_token_ids(ids):
+    """Returns the ids as a tensor after checking that they are integers of shape `[B, T]`."""
+    ids = tf.convert_to_tensor(ids)
+    if not ids.dtype.is_integer or ids.shape.rank not in (2, None):
+        raise ValueError(
+            f"`token_ids` must be integers of shape [B, T]; got {ids.dtype.name} of shape "
+            f"{ids.shape}. Convert tokens with tfreps.text.TokenIndexer."
+        )
+    return ids
+
+
 def check_frozen_words(num_frozen_words, vocabulary_size):
     """Raises a ValueError if more words are frozen than the vocabulary has."""
     check_integers(0, num_frozen_words=num_frozen_words)

@@ -155,6 +155,11 @@ def checked_y(y, shape, axes, num_classes, mask=None):
 class SentenceLossModel(OwnLossModel):
     """Mixin for models with a `SentenceLoss`, whose result is the `loss` in the logs."""
 
+    @property
+    def metrics_names(self) -> list[str]:
+        """Names of the numbers that `evaluate` returns, in this order."""
+        return [name for name in super().metrics_names if name != self.sentence_loss.name]
+
     def compute_metrics(
         self, x: Any, y: Any, y_pred: Any, sample_weight: tf.Tensor | None = None
     ) -> dict[str, tf.Tensor]:

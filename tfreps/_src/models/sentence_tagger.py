@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from tfreps._src.layers.ops import chain, chain_spans, crf_loss
 from tfreps._src.layers.ops.annotations import Array, Features, Outputs
+from tfreps._src.layers.ops.masks import check_shape
 from tfreps._src.layers.ops.portable import is_portable
 from tfreps._src.text.tags.graph_spans import padded_spans, spans_by_row
 from tfreps._src.text.tags.span_states import SpanStates, span_states
@@ -88,12 +89,8 @@ class SentenceTagger:
         """
         self._check_has_spans()
         spans = tf.cast(spans, "int32")
-        if spans.shape.rank != 3 or spans.shape[-1] != 3:
-            raise ValueError(
-                "`spans` must have the shape [B, N, 3], with the type, start and end of each span; "
-                f"got {spans.shape}."
-            )
         emissions, mask, *scores = self._scaled_chain(features)
+        check_shape("spans", spans, [emissions.shape[0], None, 3], "[B, N, 3]")
         batch = emissions, spans, mask
         return self._on_spans(chain_spans.span_log_probability, batch, scores)
 

@@ -11,12 +11,14 @@ from tfreps._src.files.argument_checks import check_choice, check_dropout, check
 from tfreps._src.layers.char_cnn import CharCNNEncoder
 from tfreps._src.layers.char_lstm import CharLSTMEncoder
 from tfreps._src.layers.ops.annotations import Activation, Array, Filters, Outputs
+from tfreps._src.layers.ops.masks import check_shape
 from tfreps._src.layers.ops.table_rows import table_rows
 from tfreps._src.layers.scalar_mix import ScalarMix
 from tfreps._src.models.elmo import Elmo
 from tfreps._src.models.features import (
     check_features,
     check_frozen_words,
+    checked_token_ids,
     feature,
     token_mask,
     with_optional,
@@ -162,7 +164,9 @@ class TokenEmbedder(WholeModel, keras.Model):
         mask = token_mask(features)
         parts = []
         if self.vocabulary_size is not None:
-            parts.append(self._word_vectors(tf.convert_to_tensor(features["token_ids"])))
+            ids = checked_token_ids(features["token_ids"])
+            check_shape("mask", mask, ids.shape, "[B, T]")
+            parts.append(self._word_vectors(ids))
         if self.characters == "cnn":
             parts.append(self.character_encoder(features["character_ids"]))
         elif self.characters == "bilstm":

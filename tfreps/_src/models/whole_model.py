@@ -1,5 +1,7 @@
 """WholeModel: methods of all models, for parts, inputs, presets, export and training."""
 
+import math
+from collections.abc import Callable
 from typing import Any
 
 import keras
@@ -31,20 +33,30 @@ class WholeModel(PresetMethods, ExportMethods, ReplicaSteps, ModelParts, Configu
             _check_tensors(self, args[0])
         return super().__call__(*args, **kwargs)
 
-    def predict(self, *args: Any, **kwargs: Any) -> Any:
+    def predict(self, x: Any, *args: Any, **kwargs: Any) -> Any:
         """Computes the output for all batches like `keras.Model.predict`, as NumPy arrays.
 
         The batches may have different lengths, which `keras.Model.predict` would return as a
-        `tf.RaggedTensor`: here, outputs are padded to the longest batch with 0 or False.
+        `tf.RaggedTensor`: here, outputs are padded to the longest batch with 0 or False. Each
+        execution computes one batch, whatever the `steps_per_execution` of `compile` is.
 
         Args:
-            *args: Arguments of `keras.Model.predict`.
+            x: The features of `keras.Model.predict`.
+            *args: Other arguments of `keras.Model.predict`.
             **kwargs: Keyword arguments of `keras.Model.predict`.
 
         Returns:
             The output of the model (for a tagger, of `tag`) as NumPy arrays.
+
+        Raises:
+            ValueError: If `x` consists of texts, tokens or lists, or is a `SequenceBatches`.
         """
-        return tf.nest.map_structure(_padded, super().predict(*args, **kwargs))
+        _check_fit_inputs(x)
+        steps, self.steps_per_execution = self.steps_per_execution, 1  # Keras joins the outputs
+        try:
+            return tf.nest.map_structure(_padded, super().predict(x, *args, **kwargs))
+        finally:
+            self.steps_per_execution = steps
 
     def fit(self, x: Any = None, *args: Any, **kwargs: Any) -> keras.callbacks.History:
         """Trains the model like `keras.Model.fit`.
@@ -65,6 +77,29 @@ class WholeModel(PresetMethods, ExportMethods, ReplicaSteps, ModelParts, Configu
         """
         _check_fit_inputs(x)
         return tf.nest.map_structure(_as_float, super().evaluate(x, *args, **kwargs))
+
+    def summary(
+        self,
+        line_length: int | None = None,
+        positions: list[float] | None = None,
+        print_fn: Callable[[str], object] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Prints a summary like `keras.Model.summary`, and the weights that are in no layer.
+
+        Args:
+            line_length: As in `keras.Model.summary`.
+            positions: As in `keras.Model.summary`.
+            print_fn: function of a str that prints it. If `None` (the default), it is `print`.
+            **kwargs: Other arguments of `keras.Model.summary`.
+        """
+        super().summary(line_length, positions, print_fn, **kwargs)
+        inside = {id(weight) for layer in self.layers for weight in layer.weights}
+        own = [weight for weight in self.weights if id(weight) not in inside]
+        if own:
+            listed = ", ".join(f"{weight.name} {weight.shape}" for weight in own)
+            count = sum(math.prod(weight.shape) for weight in own)
+            (print_fn or print)(f" Params in none of these layers: {count:,} ({listed})")
 
     def quantize(self, *args: Any, **kwargs: Any) -> None:
         """Quantizes the layers that Keras can quantize; see `keras.Model.quantize`.
@@ -89,15 +124,18 @@ def _check_fit_inputs(x):
     if callable(getattr(x, "dataset", None)):
         kind = type(x).__name__
         raise ValueError(f"`x` must be a tf.data.Dataset; got a {kind}. Pass its `dataset()`.")
-    is_list = isinstance(x, list | tuple) and x and not hasattr(x[0], "shape")
-    is_text = getattr(getattr(x, "dtype", None), "kind", "") in ("O", "S", "U")
-    if is_list or is_text or isinstance(x, str):
-        kind = f"{type(x).__name__} of {type(x[0]).__name__}" if is_list else type(x).__name__
-        raise ValueError(
-            "`x` must be an array or tensor of features, a dict of them, or a tf.data.Dataset; got "
-            f"a {kind}. Convert tokens with "
-            "`tfreps.data.SequenceBatches(tokens, targets, indexer).dataset()`."
-        )
+    for value in x.values() if isinstance(x, dict) else [x]:
+        is_list = isinstance(value, list | tuple) and not (value and hasattr(value[0], "shape"))
+        is_text = getattr(getattr(value, "dtype", None), "kind", "") in ("O", "S", "U")
+        if is_list or is_text or isinstance(value, str):
+            kind = type(value).__name__
+            kind += f" of {type(value[0]).__name__}" if is_list and value else ""
+            raise ValueError(
+                "`x` must be an array or tensor of features, a dict of them, or a "
+                f"tf.data.Dataset; got a {kind}. Convert tokens with `tfreps.data.SequenceBatches("
+                "tokens, targets, indexer).dataset()`, and lists of ids of the same length with "
+                "`np.array`."
+            )
 
 
 def _check_tensors(model, inputs):

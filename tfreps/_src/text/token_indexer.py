@@ -141,7 +141,7 @@ class TokenIndexer(tf.Module):
         return cls(Vocabulary.from_counts(normalized, min_count, max_size), **options)
 
     def __call__(self, tokens: tf.Tensor) -> dict[str, tf.Tensor]:
-        tokens = tf.convert_to_tensor(tokens, tf.string)  # [B, T]
+        tokens = _as_strings(tokens)  # [B, T]
         mask = tokens != ""
         features = {"mask": mask}
         if self.table is not None:
@@ -207,3 +207,14 @@ class TokenIndexer(tf.Module):
         if words is not None:
             config = {**config, "word_characters": WordCharIndexer(**words)}
         return cls(**config)
+
+
+def _as_strings(tokens):
+    """Returns tokens as a str tensor; lists of different lengths are not padded here."""
+    try:
+        return tf.convert_to_tensor(tokens, tf.string)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"`tokens` must be a str tensor [B, T], padded with the empty string; got {tokens!r}. "
+            "Pad lists of tokens with `tf.ragged.constant(lists).to_tensor()`."
+        ) from error

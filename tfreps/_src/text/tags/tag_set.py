@@ -1,11 +1,12 @@
 """TagSet: the tags of tokens, or the labels of texts, in the order of their ids."""
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 import numpy as np
 
+from tfreps._src.files.argument_checks import check_list
 from tfreps._src.files.atomic_files import write_text
 from tfreps._src.files.utf8_files import read_utf8, split_lines
 from tfreps._src.text.tags import tag_schemes, tag_sequences
@@ -76,7 +77,10 @@ class TagSet:
             scheme, source, word: As in `TagSet`.
         """
         tag_schemes.check_scheme(scheme)
-        found = {name for sequence in sequences for name in sequence}
+        found = set()
+        for sequence in sequences:
+            check_list("Each of `sequences`", sequence, f"{word}s")
+            found.update(sequence)
         for name in found:
             _check_name(name, scheme, source, word)
         letters = [] if scheme is None else list(tag_schemes.LETTERS[scheme])
@@ -108,6 +112,9 @@ class TagSet:
     def __len__(self) -> int:
         return len(self.names)
 
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
     def __contains__(self, name: str) -> bool:
         return name in self._ids
 
@@ -129,6 +136,7 @@ class TagSet:
         Raises:
             ValueError: If a name is not in the list.
         """
+        check_list("`names`", names, f"{self.word}s")
         try:
             return [self._ids[name] for name in names]
         except KeyError:
