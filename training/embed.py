@@ -22,6 +22,7 @@ import collections
 import hashlib
 import itertools
 import json
+import shlex
 
 import numpy as np
 
@@ -187,7 +188,8 @@ def embed_lines(options, found):
         print(found.cut_notice())
     print(f"Wrote {options.output}: {shape[0]:,} vectors of {shape[1]:,} numbers.")
     print("Next, to find the texts that are most similar to another:")
-    print(f"  tfreps neighbors {found.source} --text {options.text} --query TEXT")
+    source, path = shlex.quote(str(found.source)), shlex.quote(options.text)
+    print(f"  tfreps neighbors {source} --text {path} --query TEXT")
 
 
 def embed_pieces(options, found):
