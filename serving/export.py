@@ -21,6 +21,8 @@ biLM with a softmax). With --wordpiece, the texts of a BERT model are tokenized 
 which TensorFlow Serving includes.
 """
 
+import shlex
+
 from tfreps._src.cli import bilm_options
 from tfreps._src.cli.command import Command, Group
 from tfreps._src.cli.options import Option
@@ -146,7 +148,7 @@ def say(options, written, remarks):
         print("The export has no warm-up requests, which need tensorflow-serving-api.")
     if "default" in written.functions:
         print(f"Its inputs and outputs are described in {options.output}/README.md.")
-        print(f'Next: tfreps predict {options.output} "The dog sat on the mat ."')
+        print(f'Next: tfreps predict {shlex.quote(options.output)} "The dog sat on the mat ."')
     else:
         print("It reads token ids only. Give --vocabulary FILE for an export that reads text.")
         print(f"Its inputs and outputs are described in {options.output}/README.md.")

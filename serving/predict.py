@@ -3,13 +3,13 @@
 DIR is a version, such as exports/elmo/1, or a folder of versions, such as exports/elmo,
 of which the newest is used.
 
-The command prints one JSON object per sentence, which contains the sentence as `text`. For a biLM
-or BERT model, the object also contains the number of tokens (for BERT, the pieces and their
-number), the shapes of all outputs and the first numbers of `default` (with --full, all numbers of
-all outputs). For a tagger, it contains the tokens, tags, confidences and, with a tag scheme, spans.
-For a classifier, it contains the number of tokens, the label and its probability (with --full, also
-those of all labels). Sentences are read from the command line, from --file, or from standard input,
-one per line (UTF-8).
+The command prints one JSON object per sentence, which contains the sentence as `text`. For a biLM,
+BERT model or text embedder, the object also contains the number of tokens (for BERT, the pieces and
+their number), the shapes of all outputs and the first numbers of `default` or, for a text embedder,
+`vectors` (with --full, all numbers of all outputs). For a tagger, it contains the tokens, tags,
+confidences and, with a tag scheme, spans. For a classifier, it contains the number of tokens, the
+label and its probability (with --full, also those of all labels). Sentences are read from the
+command line, from --file, or from standard input, one per line (UTF-8).
 
 Load only exports that you trust: a SavedModel is a program, and this command does not check it (see
 SECURITY.md).
@@ -46,8 +46,8 @@ COMMAND = Command(
                 "which reads tokens that are split at white space.", metavar="NAME",
             ),
             "full": Option(
-                bool, False, "Print all numbers of the outputs of a biLM or BERT model, or the "
-                "probabilities of all labels of a classifier.",
+                bool, False, "Print all numbers of the outputs of a biLM, BERT model or text "
+                "embedder, or the probabilities of all labels of a classifier.",
             ),
         }),
     ],
@@ -107,7 +107,8 @@ def load_signature(folder, name):
     if "sequence_len" not in names or not names & set(DESCRIBED_BY):
         raise ValueError(
             f"{folder} is not an export written by tfreps: the signature {name!r} must have the "
-            "output sequence_len and one of the outputs default, tags and label."
+            f"output sequence_len and one of the outputs {', '.join(DESCRIBED_BY)}; it has "
+            f"{', '.join(sorted(names))}."
         )
     return signature
 
@@ -135,7 +136,8 @@ def of_vectors(row, length, full):
     output["shapes"] = {name: list(value.shape) for name, value in row.items()}
     if full:
         return {**output, **{name: numbers(value) for name, value in row.items()}}
-    return {**output, "default": numbers(row["default"][:FIRST])}
+    name = "default" if "default" in row else "vectors"
+    return {**output, name: numbers(row[name][:FIRST])}
 
 
 def of_tags(row, length, full):
@@ -162,7 +164,7 @@ def of_label(row, length, full):
 
 
 # Output that identifies the kind of model -> function that describes its outputs.
-DESCRIBED_BY = {"default": of_vectors, "tags": of_tags, "label": of_label}
+DESCRIBED_BY = {"default": of_vectors, "tags": of_tags, "label": of_label, "vectors": of_vectors}
 
 
 def numbers(array):

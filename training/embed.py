@@ -22,6 +22,7 @@ import collections
 import hashlib
 import itertools
 import json
+import shlex
 
 import numpy as np
 
@@ -54,7 +55,10 @@ COMMAND = Command(
     "embed",
     __doc__,
     {
-        "model": bilm_options.MODEL,
+        "model": bilm_options.MODEL._replace(
+            about="Run folder, or published model, by path, name ('tfreps presets') or hf:// "
+            "address: a biLM, a BERT model or a text embedder."
+        ),
         "text": Option(
             str, None, "UTF-8 text file with one text or tokenized sentence per line, or file in "
             "another --format; optionally gzipped.", required=True, metavar="FILE",
@@ -151,6 +155,13 @@ def embed(options):
             f"{found.source} contains {found.kind} ({type(found.model).__name__}); expected a "
             "biLM, a BERT model without a head, or a text embedder."
         )
+    if write_vectors is not embed_lines and options.output.endswith(".npy"):
+        raise ValueError(
+            f"The vectors of {found.source}, {found.kind}, are written to an HDF5 file, whose name "
+            f"should end in .hdf5; got {options.output}. A .npy file has one vector per text, and "
+            "only a text embedder computes these: a folder of sentence-transformers, with its "
+            "modules.json."
+        )
     write_vectors(options, found)
 
 
@@ -176,7 +187,8 @@ def embed_lines(options, found):
         print(found.cut_notice())
     print(f"Wrote {options.output}: {shape[0]:,} vectors of {shape[1]:,} numbers.")
     print("Next, to find the texts that are most similar to another:")
-    print(f"  tfreps neighbors {found.source} --text {options.text} --query TEXT")
+    source, path = shlex.quote(str(found.source)), shlex.quote(options.text)
+    print(f"  tfreps neighbors {source} --text {path} --query TEXT")
 
 
 def embed_pieces(options, found):

@@ -28,7 +28,12 @@ COMMON = 0.004  # maximum share of such a word among all tokens, which excludes 
 COMMAND = Command(
     "neighbors",
     __doc__,
-    {"model": bilm_options.MODEL},
+    {
+        "model": bilm_options.MODEL._replace(
+            about="Run folder, or published model, by path, name ('tfreps presets') or hf:// "
+            "address: a biLM or a text embedder."
+        )
+    },
     [
         Group("model", "Published biLM, instead of MODEL.", bilm_options.OPTIONS),
         Group("text", "Sentences to embed, and the word to look up.", {

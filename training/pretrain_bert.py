@@ -80,7 +80,6 @@ def train(options, earlier):
     sizes = {"texts": counts["texts"], "tokens": train_batches.num_tokens}
     sizes["parameters"] = model.count_params()
     run.write_results({**run.results(), "training": sizes})
-    training_command.say_start(run, model, f": {steps:,} steps")
     plan = FitPlan(
         options.epochs,
         "val_masked_perplexity",
@@ -91,7 +90,11 @@ def train(options, earlier):
     )
     length = options.epochs, train_batches.num_tokens, options.time_limit_minutes, options.log_every
     log = EpochLog(run.logs_path, *length, say=say_progress)
-    best = fit_epochs(model, train_batches, validation, run, plan, [log])
+
+    def begun(step):
+        training_command.say_start(run, model, f": {steps:,} steps", step)
+
+    best = fit_epochs(model, train_batches, validation, run, plan, [log], begun)
     say_end(run, best)
 
 

@@ -96,7 +96,7 @@ def train(options, earlier):
     log = make_log(options, run, total, sample)
 
     def begun(step):
-        steps = f": step {step:,} of {total:,}, {per_pass:,} per pass"
+        steps = f": {total:,} steps, {per_pass:,} per pass"
         training_command.say_start(run, model, steps, step)
 
     best = fit_epochs(model, share.batches(epochs), validation, run, plan, [log], begun)

@@ -5,6 +5,7 @@ by default a tenth). --resume continues an interrupted run from its last checkpo
 evaluate, classify and export read the run folder.
 """
 
+import functools
 import pathlib
 
 from tfreps import data, text
@@ -144,9 +145,10 @@ def train(options, earlier):
     run = begin_run(COMMAND, options, earlier)
     reading.keep(run, inputs.indexer)
     run.keep(run.labels_path, label_set.write)
-    say_start(run, model, about(batches["train"], parts["train"].num_truncated))
+    what = about(batches["train"], parts["train"].num_truncated)
+    begun = functools.partial(say_start, run, model, what)
     held_out = batches.get("validation")
-    best = labeling.fit(model, batches["train"], held_out, run, options.monitor, options)
+    best = labeling.fit(model, batches["train"], held_out, run, options.monitor, options, begun)
 
     trained = load(run.path)
     labeling.finish(run, trained.model, best, measure(trained, parts), "classify")

@@ -6,6 +6,7 @@ without tags (Baum-Welch). tfreps evaluate, tag and export read the run folder.
 """
 
 import math
+import shlex
 import time
 
 import numpy as np
@@ -286,10 +287,11 @@ def say(run, train, model, results):
     for part in ("validation", "test"):
         if part in results:
             print(figures(part, results[part]))
+    folder = shlex.quote(str(run.path))
     print(
         f"Wrote {run.model_path} and {run.results_path}.\n"
-        f"Next: tfreps tag {run.path} FILE, tfreps evaluate {run.path} --data FILE, or "
-        f"tfreps export {run.path} --output DIR."
+        f"Next: tfreps tag {folder} FILE, tfreps evaluate {folder} --data FILE, or "
+        f"tfreps export {folder} --output DIR."
     )
 
 

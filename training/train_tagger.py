@@ -5,6 +5,7 @@ of the schemes or, with --scheme none, single tokens, as parts of speech do. --r
 interrupted run from its last checkpoint. tfreps evaluate, tag and export read the run folder.
 """
 
+import functools
 import pathlib
 
 from tfreps import data, text
@@ -99,9 +100,11 @@ def train(options, earlier):
     run = begin_run(COMMAND, options, earlier)
     reading.keep(run, inputs.indexer)
     run.keep(run.tags_path, tag_set.write)
-    say_start(run, model, about(batches["train"], tag_set))
+    begun = functools.partial(say_start, run, model, about(batches["train"], tag_set))
     monitor = "val_span_f1" if scheme else "val_accuracy"
-    best = labeling.fit(model, batches["train"], batches["validation"], run, monitor, options)
+    best = labeling.fit(
+        model, batches["train"], batches["validation"], run, monitor, options, begun
+    )
 
     trained = load(run.path)
     measured = {

@@ -38,13 +38,15 @@ def test_the_end_of_a_run(tmp_path, monkeypatch, capsys):
 
 @pytest.mark.parametrize("drawn", [True, False])
 def test_the_end_names_plots_only_if_they_exist(drawn, tmp_path, monkeypatch, capsys):
-    run = known_models.tagger_run(tmp_path / "run")
+    run = known_models.tagger_run(tmp_path / "my run")
     if drawn:
         run.plots_path.mkdir()
     monkeypatch.setattr(labeling, "plots", types.SimpleNamespace(plot_run=lambda *_: []))
     labeling.finish(run, "the model", {}, {}, "tag")
     paths = f", {run.results_path} and {run.plots_path}" if drawn else f" and {run.results_path}"
-    assert f"Wrote {run.model_path}{paths}.\n" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert f"Wrote {run.model_path}{paths}.\n" in out
+    assert f"tfreps evaluate '{run.path}' --data FILE" in out
 
 
 def test_results_of_taggers_and_of_classifiers(tmp_path, monkeypatch, capsys):

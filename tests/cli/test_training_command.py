@@ -200,3 +200,6 @@ def test_the_beginning(trained, text, capsys):
         f"Training {text} parameters in r on 2 texts.",
         "Watch it with: tensorboard --logdir r/logs",
     ]
+    say_start(RunFolder("r", "train-tagger", {}), model, " on 2 texts", 1500)
+    expected = f"Resuming {text} parameters in r after step 1,500 on 2 texts."
+    assert capsys.readouterr().out.splitlines()[0] == expected

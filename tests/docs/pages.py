@@ -2,6 +2,7 @@
 
 import importlib.util
 import re
+import shlex
 import sys
 
 from tests.conftest import CHECKOUT
@@ -43,4 +44,4 @@ def launched(command):
     launcher, _, program = command.strip().partition(" -- ")
     if not launcher.startswith("launch "):
         program = ""  # options of Beam
-    return [each.split() for each in (launcher, program) if each]
+    return [shlex.split(each) for each in (launcher, program) if each]

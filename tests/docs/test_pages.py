@@ -42,6 +42,20 @@ def test_commands_have_the_flags_of_their_programs():
                     assert word.split("=")[0] in flags[program], (path, program, word)
 
 
+def test_commands_are_accepted():
+    """No argument is missing, too many, invalid or in conflict with another."""
+    for path in PAGES:
+        for program, *words in commands(path.read_text(encoding="utf-8")):
+            own_file = any(word.endswith(".json") for word in words)  # of `--config`
+            if program in ("plot", "launch") or "..." in words or own_file:
+                continue
+            command = import_command(COMMANDS[program][0]).COMMAND
+            if "--resume" in words:
+                command.parser().parse_args(words)  # the run to resume does not exist
+            else:
+                command.parse(words)
+
+
 def test_a_launched_program_is_a_command():
     text = "```bash\ntfreps launch --workers 2 -- \\\n    train-tagger --run r\ntfreps tag a\n```\n"
     assert commands(text) == [

@@ -11,8 +11,10 @@ import tensorflow as tf
 
 from serving import predict
 from tests.closeness import assert_close
+from tests.exported_models import make_trained
 from tests.tiny_run import make_pretrainer
 from tfreps.__main__ import main
+from tfreps.export import open_for_export, write_export
 
 SENTENCES = ["the dog\u3000left her\u00a0house .", "", "unknown words"]
 
@@ -48,6 +50,15 @@ def test_every_number(exported, capsys, signature):
         mean = layers[row, :, :n].mean(axis=0).sum(axis=0) / max(n, 1)
         assert_close(outputs["default"], mean)
         assert outputs["shapes"]["word_emb"] == [n, 6]
+
+
+def test_a_text_embedder(tmp_path, capsys):
+    embedder = make_trained("embedder")
+    write_export(open_for_export(embedder), tmp_path)
+    [short], [full] = (ask(capsys, str(tmp_path), "Ada lives", *more) for more in ([], ["--full"]))
+    assert short["tokens"] == 2 and short["shapes"] == {"vectors": [3]}
+    assert_close(full["vectors"], embedder("Ada lives").vectors)
+    assert short["vectors"] == full["vectors"]  # fewer than `FIRST` numbers
 
 
 @pytest.mark.slow

@@ -343,3 +343,6 @@ def test_vectors_of_pieces(tmp_path, capsys):
     tfreps(folder, text, "--output", output, "--resume")
     assert main(["embed", str(folder), str(text), "--output", "x.hdf5", "--layers", "top"]) == 2
     assert "--layers does not apply to" in capsys.readouterr().err
+    assert main(["embed", str(folder), str(text), "--output", str(tmp_path / "x.npy")]) == 2
+    assert "should end in .hdf5; got " in capsys.readouterr().err
+    assert not (tmp_path / "x.npy").exists()

@@ -116,7 +116,7 @@ def test_killed_in_mid_epoch_and_resumed(corpus, tmp_path):
         finish(start_killed(corpus, run, "words", 23, "training"), -signal.SIGKILL)
         assert load_latest_checkpoint(run / "checkpoints")[0] == 20
         assert [line["step"] for line in history(run)][-1] == 22
-        assert "step 22 of 26" in resume(corpus, run, "words")
+        assert "after step 22: 26 steps" in resume(corpus, run, "words")
         finish(process, 0)
     assert_same_run(run, whole)
     assert list(losses(run)) == list(range(2, 27, 2))
@@ -198,7 +198,7 @@ def test_a_damaged_checkpoint_is_passed_over(short, capsys, damage):
     newest.write_bytes(data if damage == "flipped" else data[:-100])
     pretrain(*arguments, "--resume", **options)
     out, err = capsys.readouterr()
-    assert f"skipped the checkpoint {newest}" in err and "step 10 of 12" in out
+    assert f"skipped the checkpoint {newest}" in err and "after step 10: 12 steps" in out
     assert err.count("step-00000010.safetensors is used\n") == 1
     assert losses(arguments[1]) == pytest.approx(expected, rel=1e-4)
     assert load_latest_checkpoint(folder)[0] == 12

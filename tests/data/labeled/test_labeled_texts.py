@@ -120,6 +120,11 @@ def test_empty_texts(tmp_path):
         ("tab", "1\ta\n\t\n", "line 2: a label must be a non-empty string"),
         ("tab", " 1\ta\n", "line 1: a label must be a non-empty string without .*' 1'"),
         ("tab", b"1\ta\n1\t\xe9\n", "line 2: expected UTF-8"),
+        (
+            "tab",
+            "a hotel " * 6 + "\t1\n",
+            "got 'a hotel a hotel a ho ... tel a hotel a hotel ' of type str. .* `label_field`",
+        ),
         ("csv", "", "a.txt is empty"),
         ("csv", "\n", "a.txt contains no text"),
         ("csv", "text,label\n", "a.txt contains no text"),

@@ -1,5 +1,7 @@
 """Runs the steps that train-tagger and train-classifier share."""
 
+import shlex
+
 from tfreps._src import plots
 from tfreps._src.cli.encoder_options import ENCODERS
 from tfreps._src.cli.progress import say_progress
@@ -15,14 +17,14 @@ def prepare(options, earlier):
     training.prepare(options, earlier, options.encoder, options.batch_size, print, width)
 
 
-def fit(model, batches, held_out, run, monitor, options):
+def fit(model, batches, held_out, run, monitor, options, begun=None):
     """Trains a model with `fitting.training.fit` and shows its progress."""
     if not held_out:
         print(
             "No text is held out: the last weights are saved instead of the best ones. --patience "
             "and plateau_decay have no effect."
         )
-    return training.fit(model, batches, held_out, run, monitor, options, say_progress)
+    return training.fit(model, batches, held_out, run, monitor, options, say_progress, begun)
 
 
 def finish(run, model, best, measured, command):
@@ -45,8 +47,9 @@ def finish(run, model, best, measured, command):
     paths = f"{run.model_path}, {run.results_path} and {run.plots_path}"
     if not run.plots_path.exists():  # matplotlib is not installed
         paths = f"{run.model_path} and {run.results_path}"
+    folder = shlex.quote(str(run.path))
     print(
         f"\nWrote {paths}.\n"
-        f"Next: tfreps {command} {run.path} FILE, tfreps evaluate {run.path} --data FILE, or "
-        f"tfreps export {run.path} --output DIR."
+        f"Next: tfreps {command} {folder} FILE, tfreps evaluate {folder} --data FILE, or "
+        f"tfreps export {folder} --output DIR."
     )

@@ -154,11 +154,15 @@ def resume_command(run, distribute=None) -> str:
 
 
 def say_start(run, model, what, step=0):
-    """Prints the number of parameters, the run folder, `what` is trained, and how to watch it."""
+    """Prints the number of parameters, the run folder, `what` is trained, and how to watch it.
+
+    `step` is the number of steps of the resumed run, or 0 for a new run.
+    """
     total = model.count_params()
     trained = sum(math.prod(weight.shape) for weight in model.trainable_weights)
     parameters = f"{trained:,} of {total:,}" if trained < total else f"{total:,}"
+    verb, where = ("Resuming", f" after step {step:,}") if step else ("Training", "")
     print(
-        f"{'Resuming' if step else 'Training'} {parameters} parameters in {run.path}{what}.\n"
+        f"{verb} {parameters} parameters in {run.path}{where}{what}.\n"
         f"Watch it with: tensorboard --logdir {run.logs_path}"
     )

@@ -28,11 +28,12 @@ def make_reproducible(options):
         tf.config.experimental.enable_op_determinism()
 
 
-def fit(model, batches, validation, run, monitor, options, say=None):
+def fit(model, batches, validation, run, monitor, options, say=None, begun=None):
     """Compiles a tagger or classifier with Adam, and returns what `fit_epochs` returns for it.
 
     The numbers of sentences, tokens and parameters are written to the run's results.json under the
-    key `training`. `say` is a function that shows a line of progress, as in `EpochLog`.
+    key `training`. `say` is a function that shows a line of progress, as in `EpochLog`, and
+    `begun` one that is called before training starts, as in `fit_epochs`.
     """
     counts = {"sentences": batches.num_sentences, "tokens": batches.num_tokens}
     counts["parameters"] = model.count_params()
@@ -59,4 +60,4 @@ def fit(model, batches, validation, run, monitor, options, say=None):
         callbacks.append(ReduceLearningRate(factor, options.plateau_decay, monitor))
     if options.ema_momentum:
         callbacks.append(WeightAverages(run.save_model))
-    return fit_epochs(model, batches, validation, run, plan, callbacks)
+    return fit_epochs(model, batches, validation, run, plan, callbacks, begun)

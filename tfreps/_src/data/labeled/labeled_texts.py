@@ -14,6 +14,7 @@ from tfreps._src.files.utf8_files import check_unicode
 Format = Literal["tab", "csv", "tsv", "json", "python", "folders"]
 FORMATS = (*COLUMN_FORMATS, "json", "python", "folders")
 EmptyTexts = Literal["error", "skip", "keep"]
+LONG = 40  # characters of a label, of which a message shows the two ends
 _EMPTY_TEXTS: tuple[EmptyTexts, ...] = ("error", "skip", "keep")
 
 
@@ -187,9 +188,13 @@ def _label(value: Any, place: str) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     if not isinstance(value, str) or value != value.strip() or not value:
+        shown, hint = str(value), ""
+        if len(shown) > LONG:
+            shown = f"{shown[:20]} ... {shown[-20:]}"
+            hint = " If it is a text, select the field of the labels with `label_field`."
         raise ValueError(
             f"{place}: a label must be a non-empty string without surrounding white space, or an "
-            f"integer; got {str(value)[:40]!r} of type {type(value).__name__}."
+            f"integer; got {shown!r} of type {type(value).__name__}.{hint}"
         )
     return check_unicode(value, place)
 

@@ -215,7 +215,7 @@ def _readme(
     )
     return README.format(
         name=base,
-        title=title,
+        title=title[0].upper() + title[1:],
         runtime=RUNTIMES[format],
         file=FILES[format],
         inputs=inputs,
