@@ -24,7 +24,8 @@ def as_lines(text: str, outputs: dict[str, Any]) -> list[str]:
 
     Example:
     >>> outputs = {"tokens": ["Ada", "spoke"], "tags": ["B-PER", "O"], "confidences": [0.98, 1.0]}
-    >>> spans = {"num_spans": 1, "span_types": ["PER"], "span_starts": [0], "span_ends": [1]}
+    >>> spans = {"num_spans": 1, "span_types": ["PER"]}
+    >>> spans |= {"span_start_chars": [0], "span_end_chars": [3]}
     >>> print("\\n".join(as_lines("Ada spoke", {**outputs, "sequence_len": 2, **spans})))
     Ada spoke
       Ada    B-PER  98.0%
