@@ -15,6 +15,7 @@ from tfreps._src.models.own_loss import SentenceLossModel, mean_of_rows
 from tfreps._src.models.published_embedder import PublishedEmbedder
 
 TEXTS = "first", "second", "third"  # keys of a batch of pairs or triples
+OUT_OF_RANGE = "`y` must be similarities from -1 to 1. Divide scores by the highest possible one."
 DENSE = {"units", "activation", "use_bias"}  # options of a dense layer
 
 
@@ -69,6 +70,7 @@ class SentenceEmbedder(PublishedEmbedder, SentenceLossModel, keras.Model):
     Raises:
         ValueError: If an option is invalid, or the encoder has no `sequence_output`; during
             training, if a batch has no pairs, or triples are combined with `y`.
+        tf.errors.InvalidArgumentError: If `y` is not from -1 to 1, during training.
 
     Reference: Reimers and Gurevych, 2019, "Sentence-BERT"; Henderson et al., 2017, "Efficient
     Natural Language Response Suggestion for Smart Reply", for negatives from the batch.
@@ -150,6 +152,7 @@ class SentenceEmbedder(PublishedEmbedder, SentenceLossModel, keras.Model):
         else:
             _check_targets(y, y_pred["vectors"])
             y = tf.reshape(tf.cast(y, "float32"), [-1])
+            tf.debugging.assert_less_equal(tf.abs(y), 1.0, OUT_OF_RANGE)
             losses = tf.square(tf.linalg.diag_part(cosines) - y)
         if sample_weight is not None:
             losses *= tf.cast(tf.reshape(sample_weight, [-1]), "float32")
