@@ -73,8 +73,10 @@ FINE_TUNED = "--elmo {reviews}/elmo --elmo-fine-tune --epochs 5 "
 BILSTM = "--encoder bilstm --units 150 "
 SLSTM = "--encoder slstm --units 150 --set num_steps=3 "
 CNN = "--encoder cnn "
+LIGHT_CNN = "--encoder cnn --dropout 0.2 "
 WIDE_CNN = "--encoder cnn --set widths=1,2,3,4 num_filters=150 --patience 3 "
 LINEAR = "--linear-features "
+DROPPED = "--set linear_learning_rate=5e-3 linear_dropout=0.5 "
 AVERAGED = "--bert-learning-rate 1e-4 --set decay=0.93 --epochs 15 --set ema_momentum=0.99 "
 NGRAMS = (
     "--ngrams 3 --set linear_learning_rate=5e-3 l2=0 --learning-rate 1e-3 "
@@ -128,7 +130,7 @@ TABLES = {
         "MiniLM": (MR + MINILM, 3),
     },
     "fdu_mtl": {
-        "TextCNN": (REVIEWS + CNN, 3),
+        "TextCNN": (REVIEWS + LIGHT_CNN, 3),
         "BiLSTM": (REVIEWS + BILSTM, 1),
         "S-LSTM": (REVIEWS + SLSTM, 1),
         "S-LSTM, attention": (REVIEWS + SLSTM + ATTENTION, 1),
@@ -144,7 +146,7 @@ TABLES = {
         "BERT, from scratch": (BERT_REVIEWS + POOLED + SCRATCH, 1),
         "BERT": (BERT_REVIEWS + POOLED, 1),
         "BERT, linear features": (BERT_REVIEWS + POOLED + LINEAR, 1),
-        "TextCNN, ELMo frozen": (REVIEWS + ELMO + "--no-words " + CNN, 1),
+        "TextCNN, ELMo frozen": (REVIEWS + ELMO + "--no-words " + LIGHT_CNN, 3),
         "TextCNN, own vectors, ELMo frozen, linear features": (
             REVIEWS + OWN + ELMO + CNN + LINEAR,
             1,
@@ -154,7 +156,7 @@ TABLES = {
             1,
         ),
         "S-LSTM, attention, GloVe, linear features": (
-            REVIEWS + GLOVE + SLSTM + ATTENTION + LINEAR,
+            REVIEWS + GLOVE + SLSTM + ATTENTION + LINEAR + DROPPED,
             3,
         ),
         "MiniLM": (FDU_MTL.replace("--patience 3 ", "") + MINILM, 3),
@@ -162,8 +164,8 @@ TABLES = {
             REVIEWS + FINE_TUNED + "--no-words " + CNN,
             1,
         ),
-        "TextCNN, GloVe": (REVIEWS + GLOVE + CNN, 3),
-        "TextCNN, GloVe, ELMo frozen": (REVIEWS + GLOVE + ELMO + CNN, 3),
+        "TextCNN, GloVe": (REVIEWS + GLOVE + LIGHT_CNN, 3),
+        "TextCNN, GloVe, ELMo frozen": (REVIEWS + GLOVE + ELMO + LIGHT_CNN, 3),
         "TextCNN, GloVe, ELMo fine-tuned": (REVIEWS + GLOVE + FINE_TUNED + CNN, 1),
     },
     "fdu_mtl_together": {
@@ -184,7 +186,7 @@ TABLES = {
             1,
         ),
         "S-LSTM, attention, GloVe, linear features": (
-            TOGETHER + GLOVE + SLSTM + ATTENTION + LINEAR,
+            TOGETHER + GLOVE + SLSTM + ATTENTION + LINEAR + DROPPED,
             1,
         ),
         "MiniLM": (TOGETHER.replace("--patience 3 ", "").replace("--lowercase ", "") + MINILM, 1),
