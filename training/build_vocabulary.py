@@ -13,6 +13,8 @@ tokens, such as `#NUM#` for numbers; characters and whole Latin words follow. An
 has one token per line.
 """
 
+import shlex
+
 from tfreps._src.cli.command import Command, Group
 from tfreps._src.cli.options import Option
 from tfreps._src.cli.output_checks import OVERWRITE, check_output
@@ -84,7 +86,7 @@ def build(options):
     print(
         f"Wrote {options.output}: {what}, out of {len(counts):,} distinct tokens.\n"
         f"Text: {total:,} tokens, {100 * known / total:.2f}% of them in the vocabulary.\n"
-        f"Next: tfreps {command} --vocabulary {options.output} --train FILE ... "
+        f"Next: tfreps {command} --vocabulary {shlex.quote(str(options.output))} --train FILE ... "
         f"(see tfreps {command} --help)."
     )
 

@@ -13,6 +13,7 @@ without a head needs no conversion: pass its folder to --bert or to tfreps expor
 """
 
 import pathlib
+import shlex
 import warnings
 
 from tfreps._src.cli import bilm_options
@@ -213,21 +214,23 @@ def run_from_bilm(options, trained, vocabulary):
             created.keep(created.word_characters_path, trained.word_characters.write)
         created.save_model(model)
     print(f"Wrote {run}: {model.count_params():,} parameters, ", end="")
+    name = shlex.quote(str(run))
     if has_softmax:
         print(
             f"softmax over {len(vocabulary):,} tokens included.\n"
-            f"Next: tfreps evaluate-lm {run} --text FILE, tfreps embed {run}, or tfreps export "
-            f"{run} --output DIR. The run folder does not\ninclude the accumulators of Adagrad. To "
-            f"continue training with them: tfreps pretrain-elmo --init {options.checkpoint}."
+            f"Next: tfreps evaluate-lm {name} --text FILE, tfreps embed {name}, or tfreps export "
+            f"{name} --output DIR. The run folder does not\ninclude the accumulators of Adagrad. "
+            "To continue training with them: tfreps pretrain-elmo --init "
+            f"{shlex.quote(str(options.checkpoint))}."
         )
     else:
         print(
             "without the softmax.\n"
-            f"Next: tfreps embed {run} FILE --output FILE, tfreps export {run} --output DIR, or "
+            f"Next: tfreps embed {name} FILE --output FILE, tfreps export {name} --output DIR, or "
             + (
-                f"tfreps pretrain-elmo --init {run} to train it on your own text."
+                f"tfreps pretrain-elmo --init {name} to train it on your own text."
                 if trained.word_characters is None
-                else f"tfreps train-tagger --elmo {run}."
+                else f"tfreps train-tagger --elmo {name}."
             )
         )
 
@@ -245,8 +248,9 @@ def run_from_bert(options, trained):
     spare = model.find(BertEncoder).vocabulary_size - len(tokenizer.vocabulary)
     if spare:
         print(f"{spare:,} rows of the embedding table belong to no token of the vocabulary.")
+    name = shlex.quote(str(run))
     print(
         f"Wrote {run}: {model.count_params():,} parameters and the tokenizer.\n"
-        f"Next: tfreps {ask} {run} FILE, tfreps evaluate {run} --data FILE, or tfreps export "
-        f"{run} --output DIR."
+        f"Next: tfreps {ask} {name} FILE, tfreps evaluate {name} --data FILE, or tfreps export "
+        f"{name} --output DIR."
     )

@@ -10,6 +10,7 @@ import hashlib
 import os
 import pathlib
 import re
+import shlex
 
 from tfreps._src.cli.command import Command, Group
 from tfreps._src.cli.options import Option
@@ -78,8 +79,8 @@ def build(options):
         lines = [line for _, lines in part for line in lines]
         print(f"{name:10}  {len(lines):9,} sentences  {count_tokens(lines):9,} tokens")
     print(
-        f"Wrote {folder}.\nNext: tfreps build-vocabulary {folder}/train*.txt --output FILE "
-        "--min-count 5."
+        f"Wrote {folder}.\nNext: tfreps build-vocabulary {shlex.quote(str(folder))}/train*.txt "
+        "--output FILE --min-count 5."
     )
 
 

@@ -11,6 +11,7 @@ source file contributes to two of these files.
 import hashlib
 import pathlib
 import re
+import shlex
 
 from tfreps._src.cli.command import Command, Group
 from tfreps._src.cli.options import Option, listed
@@ -80,9 +81,10 @@ def build(options):
         tags = [tag for tagged in found[part].values() for _, tag in tagged]
         print(f"{part:5}  {len(found[part]):7,} sentences  {len(tags):9,} tokens  "
               f"{tags.count('B-CODE'):7,} spans of code")  # fmt: skip
+    name = shlex.quote(str(folder))
     print(
-        f"Wrote {folder}.\nNext: tfreps train-tagger --train {folder}/train.conll --validation "
-        f"{folder}/dev.conll --scheme bio --tokens words --run DIR."
+        f"Wrote {folder}.\nNext: tfreps train-tagger --train {name}/train.conll --validation "
+        f"{name}/dev.conll --scheme bio --tokens words --run DIR."
     )
 
 

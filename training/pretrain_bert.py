@@ -7,6 +7,7 @@ continues training from the weights of another run or of a published checkpoint.
 """
 
 import pathlib
+import shlex
 
 from tfreps import data
 from tfreps._src.cli.bert_options import GROUPS, SIZE, SIZES
@@ -253,8 +254,9 @@ def say_end(run, best):
             f"Best masked-token perplexity on the validation text: {best['masked_perplexity']:.2f} "
             f"at step {best['step']:,}."
         )
+    folder = shlex.quote(str(run.path))
     print(
         f"Wrote {run.model_path} and {run.tokenizer_path}.\n"
-        f"Next: tfreps train-classifier --encoder bert --bert {run.path} ..., or tfreps "
-        f"pretrain-bert --init {run.path} --train FILE ... to train on more text."
+        f"Next: tfreps train-classifier --encoder bert --bert {folder} ..., or tfreps "
+        f"pretrain-bert --init {folder} --train FILE ... to train on more text."
     )

@@ -7,6 +7,7 @@ checkpoint. For a first try on a laptop, use --size elmo_tiny --time-limit-minut
 import contextlib
 import math
 import os
+import shlex
 import sys
 import types
 import warnings
@@ -242,7 +243,8 @@ def say_end(run, best):
     run.write_results({**run.results(), "steps": steps, "best_validation": best})
     if best:
         print(f"Best validation perplexity: {best['perplexity']:.2f} at step {best['step']:,}.")
+    folder = shlex.quote(str(run.path))
     print(
-        f"Wrote {run.model_path}.\nNext: tfreps evaluate-lm {run.path} --text FILE, tfreps embed "
-        f"{run.path} FILE --output FILE.hdf5, or tfreps export {run.path} --output DIR."
+        f"Wrote {run.model_path}.\nNext: tfreps evaluate-lm {folder} --text FILE, tfreps embed "
+        f"{folder} FILE --output FILE.hdf5, or tfreps export {folder} --output DIR."
     )

@@ -6,6 +6,7 @@ line; --split-sentences writes the sentences of longer texts in this way.
 """
 
 import importlib.util
+import shlex
 
 from tfreps import data
 from tfreps._src.cli import labeled_texts
@@ -87,7 +88,7 @@ def write_tokens(options):
             file.write(" ".join(tokens) + "\n")
     print(
         f"Wrote {options.output}: {lines:,} {kind}, {num_tokens:,} tokens.\n"
-        f"Next: tfreps build-vocabulary {options.output} --output FILE."
+        f"Next: tfreps build-vocabulary {shlex.quote(str(options.output))} --output FILE."
     )
 
 

@@ -1,4 +1,5 @@
 import gzip
+import shlex
 import subprocess
 import sys
 
@@ -33,6 +34,13 @@ def test_falling_counts(corpus, capsys):
     assert "10 tokens, 90.00% of them" in printed and "Next: tfreps pretrain-elmo" in printed
     assert build(corpus, "--min-count", "2") == [*specials, "the", "a", "b"]
     assert build(corpus, "--max-vocabulary", "5") == [*specials, "the", "a"]
+
+
+def test_next_command_reads_a_path_with_a_space(corpus, capsys):
+    output = corpus / "my vocabulary.txt"
+    assert build_vocabulary.main([str(corpus / "1.txt"), "--output", str(output)]) == 0
+    command = shlex.split(capsys.readouterr().out.partition("Next: ")[2])
+    assert command[:4] == ["tfreps", "pretrain-elmo", "--vocabulary", str(output)]
 
 
 @pytest.mark.parametrize(
