@@ -76,7 +76,6 @@ CNN = "--encoder cnn "
 LIGHT_CNN = "--encoder cnn --dropout 0.2 "
 WIDE_CNN = "--encoder cnn --set widths=1,2,3,4 num_filters=150 --patience 3 "
 LINEAR = "--linear-features "
-DROPPED = "--set linear_learning_rate=5e-3 linear_dropout=0.5 "
 AVERAGED = "--bert-learning-rate 1e-4 --set decay=0.93 --epochs 15 --set ema_momentum=0.99 "
 NGRAMS = (
     "--ngrams 3 --set linear_learning_rate=5e-3 l2=0 --learning-rate 1e-3 "
@@ -156,7 +155,7 @@ TABLES = {
             1,
         ),
         "S-LSTM, attention, GloVe, linear features": (
-            REVIEWS + GLOVE + SLSTM + ATTENTION + LINEAR + DROPPED,
+            REVIEWS + GLOVE + SLSTM + ATTENTION + LINEAR,
             3,
         ),
         "MiniLM": (FDU_MTL.replace("--patience 3 ", "") + MINILM, 3),
@@ -165,7 +164,7 @@ TABLES = {
             1,
         ),
         "TextCNN, GloVe": (REVIEWS + GLOVE + LIGHT_CNN, 3),
-        "TextCNN, GloVe, ELMo frozen": (REVIEWS + GLOVE + ELMO + LIGHT_CNN, 3),
+        "TextCNN, GloVe, ELMo frozen": (REVIEWS + GLOVE + ELMO + CNN, 3),
         "TextCNN, GloVe, ELMo fine-tuned": (REVIEWS + GLOVE + FINE_TUNED + CNN, 1),
     },
     "fdu_mtl_together": {
@@ -186,7 +185,7 @@ TABLES = {
             1,
         ),
         "S-LSTM, attention, GloVe, linear features": (
-            TOGETHER + GLOVE + SLSTM + ATTENTION + LINEAR + DROPPED,
+            TOGETHER + GLOVE + SLSTM + ATTENTION + LINEAR,
             1,
         ),
         "MiniLM": (TOGETHER.replace("--patience 3 ", "").replace("--lowercase ", "") + MINILM, 1),
