@@ -42,7 +42,7 @@ class TrainingLog(MetricLog):
             the remaining time. If `None` (the default), there is no limit.
         train_sample: `tf.data.Dataset` of training text on which the full-softmax perplexity of the
             run `train` is measured after each epoch. If `None` (the default), it is not measured.
-        histograms: bool. Whether to write histograms of all weights after each epoch.
+        histograms: bool. Whether to write histograms of all trainable weights after each epoch.
             Defaults to `False`.
         say: Callable that shows a line of progress, called as
             `say(text, final=bool, progress=bool)`. The next line may replace a line that is not

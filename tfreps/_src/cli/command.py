@@ -135,7 +135,7 @@ class Command:
         given = self._given(argv)
         parser = self.parser(given)
         self._check_flags(parser, argv)
-        # Before Python 3.13, `parse_intermixed_args` loses the arguments after `--`.
+        # Before Python 3.13, `parse_intermixed_args` may read arguments after `--` as options.
         options = parser.parse_args(argv) if "--" in argv else parser.parse_intermixed_args(argv)
         for name in "config", "set":
             vars(options).pop(name, None)

@@ -142,7 +142,7 @@ LOGS = {
         int, None, "Number of steps between two evaluations. Defaults to the number of steps in "
         "one pass over the text.", at_least=1,
     ),
-    "histograms": Option(bool, False, "Write histograms of all weights to TensorBoard."),
+    "histograms": Option(bool, False, "Write histograms of all trainable weights to TensorBoard."),
 }  # fmt: skip
 COMMON = (  # options that --help shows
     *("train", "validation", "vocabulary", "init", "size", "dropout", "batch_size", "unroll_steps"),

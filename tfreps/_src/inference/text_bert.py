@@ -71,7 +71,7 @@ class TextBert(LoadedModel):
             None if tokenizer is None else max_length(self.encoder, tokenizer)
         )
 
-    @overload  # of both, because a str is a sequence of str
+    @overload  # overlaps the next one, because a str is a Sequence[str]
     def __call__(self, text: str) -> TextVectors: ...  # pyright: ignore[reportOverlappingOverload]
 
     @overload

@@ -64,7 +64,7 @@ class TextClassifier(WholeTextModel):
         super().__init__(model, indexer, tokens, max_length, source)
         self.names: list[str] = model.labels
 
-    @overload  # of both, because a str is a sequence of str
+    @overload  # overlaps the next one, because a str is a Sequence[str]
     def __call__(self, text: str) -> ClassifiedText: ...  # pyright: ignore[reportOverlappingOverload]
 
     @overload

@@ -104,7 +104,7 @@ class TextTagger(TextModel):
         self._span_finder_of: tuple[tuple[float, float], Any] | None = None
         self._traced: tuple[tuple[int, ...], Any] | None = None
 
-    @overload  # of both, because a str is a sequence of str
+    @overload  # overlaps the next one, because a str is a Sequence[str]
     def __call__(self, text: str) -> TaggedText: ...  # pyright: ignore[reportOverlappingOverload]
 
     @overload

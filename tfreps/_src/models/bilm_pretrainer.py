@@ -31,8 +31,8 @@ class BiLMPretrainer(OwnLossModel, keras.Model):
 
     Args:
         bilm: `BiLM` with `initial_state` `"zero"` or `"warm"`.
-        vocabulary_size: int. Number of tokens that can be predicted. The vocabulary must be in
-            decreasing order of frequency.
+        vocabulary_size: int. Number of tokens that can be predicted. With `num_sampled`, the
+            vocabulary must be in decreasing order of frequency.
         num_sampled: int. Number of negative samples of the sampled softmax. If `None` (the
             default), training uses the full softmax.
         batch_size: int. Number of rows of the training batches, whose states are carried.

@@ -41,8 +41,8 @@ class HMMTagger(SentenceTagger, WholeModel, keras.Model):
         vocabulary_size: int. Vocabulary size. Token ids are vocabulary ids plus 1, and 0 is
             padding.
         tags: list of str. Tag names in the order of their ids.
-        scheme: str. Tag scheme, stored for programs that read the tags as spans. If `None` (the
-            default), the tags do not form spans.
+        scheme: str. Tag scheme by which the tags form spans. It does not forbid any transitions.
+            If `None` (the default), the tags do not form spans.
         unknown_id: int. Token id of tokens outside the vocabulary (`<UNK>`). Defaults to 3.
         unknown: `"uniform"` or `"hapax"`. With `"uniform"`, an unknown token has the probability
             1/K under each of the K tags. With `"hapax"`, the counts of all tokens that occur once

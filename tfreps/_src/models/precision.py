@@ -59,10 +59,11 @@ def choose_precision(
     The choice depends only on the machine and the arguments:
 
     - On a GPU, it is bfloat16 if the compute capability is at least 8.0, float16 if it is at least
-      7.0, and otherwise float32. The oldest of several GPUs counts.
-    - On a CPU with native bfloat16 instructions, it is bfloat16 if training such models on
-      such batches was measured to be faster with these instructions, and otherwise float32.
-    - On any other CPU, and on systems other than Linux, it is float32.
+      7.0 and `float16` is `True`, and otherwise float32. The oldest of several GPUs counts.
+    - On a CPU with native bfloat16 instructions, it is bfloat16 if training such models on such
+      batches was measured to be faster in bfloat16, and otherwise float32. Arm CPUs were not
+      measured; they follow the measurements with AVX512_BF16 instructions.
+    - On any other CPU, and on every CPU of a system other than Linux, it is float32.
 
     Args:
         kind: str. Kind of model: `"elmo"`, `"bert"`, or the encoder of a tagger or classifier, such

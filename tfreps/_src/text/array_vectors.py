@@ -104,8 +104,7 @@ def _parquet_words(file: str, count: int) -> list[str]:
         if len(columns) != 1 or table.metadata.num_rows != count:
             raise ValueError(
                 f"{file}: expected one column of strings with {count:,} rows, one per vector; "
-                f"got {len(columns)} columns of strings and {table.metadata.num_rows:,} "
-                "rows."
+                f"got {table.metadata.num_rows:,} rows, and columns of strings: {len(columns)}."
             )
         words = table.read(columns).column(0).to_pylist()
     except (pyarrow.ArrowException, OSError) as error:

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 Method = Literal["spaces", "characters", "words", "treebank"]
 
-# RE2 class of the white space at which str.split splits, but tf.strings.split does not: all white
-# space except the space, \t, \n, \v, \f and \r.
+# RE2 class that contains the white space at which str.split splits, but tf.strings.split does not:
+# all white space except \t, \n, \v, \f and \r. It also contains the space, which does no harm.
 _OTHER_WHITE_SPACE = r"[\p{Z}\x{85}\x1c-\x1f]"
 
 # Members of an RE2 character class: the characters for which str.isspace is true.

@@ -40,11 +40,12 @@ class WordVectors(NamedTuple):
         per line, in the column of strings of `name.parquet` (which requires pyarrow), or in the
         only file of these kinds in the folder.
 
-        Only the matrix is held in memory, whatever the size of the file. Tokens in the file may
-        contain spaces. If a token is repeated in the file, its first vector is used. Tokens in the
-        file that are not UTF-8 are never matched. The dimension D is that of the header or, without
-        a header, that of most of the first rows. Rows of a text file with fewer numbers or without
-        a token are skipped, and one warning gives their number.
+        Only the matrix of the requested vectors is held in memory, not the file; of a NumPy array,
+        the list of its words is held, too. Tokens in the file may contain spaces. If a token is
+        repeated in the file, its first vector is used. Tokens in the file that are not UTF-8 are
+        never matched. The dimension D is that of the header or, without a header, that of most of
+        the first rows. Rows of a text file with fewer numbers or without a token are skipped, and
+        one warning gives their number.
 
         Args:
             path: str or path-like object. Path of the file; `*.gz` files are decompressed.

@@ -188,7 +188,7 @@ class SequenceBatches:
     def arrays(self, epoch: int = 0) -> Iterator[Arrays]:
         """Returns an iterator over the batches of an epoch, as NumPy arrays.
 
-        A `tf.data.Dataset` prepares the next batch during the computation with the last one, but
+        A `tf.data.Dataset` prepares the next batch while the current one is being processed, but
         takes about 0.1 seconds to create. This method is faster for a single batch.
 
         The elements are those of `dataset(epoch)`, with arrays in place of tensors.

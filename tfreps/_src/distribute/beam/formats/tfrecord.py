@@ -94,7 +94,7 @@ def _flat(name, value, kind=None):
             if pa.types.is_list(field.type):  # the tokens of a span follow from its position
                 continue
             values = [each[field.name] for each in value]
-            if None not in values:  # spans of tokens have no characters
+            if None not in values:  # None: no characters, because the input was lists of tokens
                 yield f"{name}_{field.name}", values
     elif value is not None:
         yield name, value if isinstance(value, list | np.ndarray) else [value]
