@@ -66,7 +66,10 @@ class BestModel(CountedSteps):
         self.waited: int = 0
 
     def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
-        """Saves the model if the metric improved; otherwise counts an epoch without improvement."""
+        """Saves the model if the metric improved or was not measured; otherwise counts the epoch.
+
+        The epochs without improvement are counted in `waited`.
+        """
         logs, name, found = logs or {}, short_name(self.monitor), {}
         check_finite(logs, self.step)
         if self.monitor in logs:

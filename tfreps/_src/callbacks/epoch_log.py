@@ -18,7 +18,8 @@ class EpochLog(MetricLog):
 
     After each epoch, every metric of the model is written to TensorBoard under its own name
     (`loss`, `accuracy`, `f1` and so on) for the runs `train` and `validation`. The run `train` also
-    has `training/learning_rate` and, if `tokens_per_epoch` is given, `training/tokens_per_second`.
+    has `training/learning_rate` and, if `tokens_per_epoch` is given and the number of batches is
+    known, `training/tokens_per_second`.
 
     Args:
         folder: str or path-like. Folder for the event files and `history.jsonl`.
@@ -123,7 +124,7 @@ class EpochLog(MetricLog):
         check_finite(train, self.step)
         train["training/learning_rate"] = self._learning_rate()
         self._append({"step": self.step, **epoch, "run": "train", **train})
-        pace = {"training/tokens_per_second": self._rate} if self.tokens_per_epoch else {}
+        pace = {"training/tokens_per_second": self._rate} if self._rate else {}
         self._write("train", self.step, {**train, **pace})
         return train
 

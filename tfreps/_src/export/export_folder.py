@@ -58,7 +58,7 @@ def write_export(
     """Writes the next version of an exported model.
 
         base/1/, base/2/ ...    versions, each a SavedModel with warm-up requests and a description
-                            of its tokenization for servers that limit the tokens in a request
+                                of its tokenization for servers that limit the tokens in a request
         base/README.md          description, inputs and outputs, and example requests
         base/models.config, base/batching.config    configuration of TensorFlow Serving
 

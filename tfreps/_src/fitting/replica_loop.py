@@ -98,7 +98,16 @@ class ReplicaLoop:
         epoch: int,
         validation: "tf.data.Dataset[Any] | None" = None,
     ) -> None:
-        """Runs one epoch, or the rest of one, and evaluates it, as `model.fit` does."""
+        """Trains the model for one epoch, or the rest of one, as `model.fit` does.
+
+        Args:
+            dataset: `tf.data.Dataset`. Batches for training.
+            steps: int. Maximum number of batches to read.
+            callbacks: sequence of Keras callbacks.
+            epoch: int. Number of the epoch, counted from 0.
+            validation: `tf.data.Dataset`. Batches on which the model is evaluated at the end of the
+                epoch. If `None` (the default), it is not evaluated.
+        """
         called = keras.callbacks.CallbackList(
             callbacks, model=self.model, epochs=epoch + 1, steps=steps
         )

@@ -29,7 +29,8 @@ class StreamSpan(NamedTuple):
         end: int. End index, exclusive.
         text: str. The part of the text from the first to the last token of the span.
         start_char: int. Index of the first character of the span in the text of the stream.
-        end_char: int. End index, exclusive: the text of the span is `[start_char:end_char]`.
+        end_char: int. End index, exclusive: `text` is `stream_text[start_char:end_char]`, where
+            `stream_text` is the text of the stream.
 
     Example:
     >>> StreamSpan("PER", 0, 1, "Ada", 0, 3)
@@ -170,6 +171,8 @@ class TagStream:
             ValueError: If the stream is closed, if `text` is not a str, if the pieces of a window
                 do not fit into the `max_length` of a BERT model, or if the model computes NaN or
                 infinity.
+            tf.errors.InvalidArgumentError: If a window passes these checks, but has more tokens or
+                pieces than the model has learned positions.
         """
         if not isinstance(text, str):
             raise ValueError(f"`text` must be a str; got {text!r} ({type(text).__name__}).")

@@ -36,8 +36,8 @@ class TextBiLM(LoadedModel):
         bilm: `BiLM`. The biLM inside the model, with the given initial state.
 
     Raises:
-        ValueError: If `model` is not a `BiLM`, `BiLMPretrainer` or `Elmo`, or if `initial_state` is
-            invalid.
+        ValueError: If `model` is not a biLM, a `BiLMPretrainer` or an `Elmo`, or if `initial_state`
+            is invalid. For a `ManyLangsBiLM`, use `TextManyLangs`.
 
     Example:
     >>> encode = TextBiLM(BiLM(filters=[[1, 8]], units=8, projection_dim=4))

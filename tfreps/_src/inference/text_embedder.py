@@ -94,6 +94,8 @@ class TextEmbedder(WholeTextModel):
 
         Raises:
             ValueError: If `texts` is a single string, or there is no prompt of that name.
+            tf.errors.InvalidArgumentError: If a text, after truncation to `max_length`, has more
+                tokens than the model has learned positions.
         """
         check_list("`texts`", texts)
         before = self.prompt_text(prompt)

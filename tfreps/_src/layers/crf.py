@@ -304,7 +304,8 @@ class CRF(Configurable, keras.layers.Layer):
 
         Args:
             emissions: The `inputs` of a call of the layer.
-            tags, mask: As in a call of the layer.
+            tags: int, shape `[B, T]`, 0 to K - 1 at real tokens. Soft labels are not accepted.
+            mask: As in a call of the layer.
 
         Returns:
             float32, shape `[B]`, in nats. It is 0 for a sentence without tokens. With
@@ -342,7 +343,8 @@ class CRF(Configurable, keras.layers.Layer):
 
         Args:
             emissions: The `inputs` of a call of the layer.
-            tags, mask: As in a call of the layer.
+            tags: int, shape `[B, T]`, 0 to K - 1 at real tokens. Soft labels are not accepted.
+            mask: As in a call of the layer.
 
         Returns:
             float32, shape `[B]`. Each forbidden step contributes -10,000.

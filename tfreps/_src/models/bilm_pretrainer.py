@@ -304,6 +304,8 @@ class BiLMPretrainer(OwnLossModel, keras.Model):
     def set_character_table(self, table: Array) -> None:
         """Sets the character ids of all tokens in the vocabulary.
 
+        Requires a biLM that reads characters. `Vocabulary.character_table` returns such a table.
+
         Args:
             table: int, shape `[vocabulary_size, max_characters]`. The character ids of each token,
                 in the order of the vocabulary ids.

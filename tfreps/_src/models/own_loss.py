@@ -59,8 +59,8 @@ class OwnLossModel(WholeModel):
         """Trains the model like `keras.Model.fit`.
 
         Raises:
-            ValueError: If an argument does not apply to the model, or `y` consists of names or of
-                lists.
+            ValueError: If an argument does not apply to the model, or `y` is a list or contains
+                names.
         """
         self._check_arguments("fit", x, y, *args, **kwargs)
         try:
@@ -73,8 +73,8 @@ class OwnLossModel(WholeModel):
         """Evaluates the model like `keras.Model.evaluate`, but always returns floats.
 
         Raises:
-            ValueError: If an argument does not apply to the model, or `y` consists of names or of
-                lists.
+            ValueError: If an argument does not apply to the model, or `y` is a list or contains
+                names.
         """
         self._check_arguments("evaluate", x, y, *args, **kwargs)
         return super().evaluate(x, y, *args, **kwargs)

@@ -134,9 +134,9 @@ class PublishedClassifier(PresetMethods):
 
         Raises:
             ValueError: If the encoder is neither a `BertEncoder` nor a `PieceEncoder` around one,
-                `BertEncoder.save_pretrained` rejects it, the pooling is not `"pooled"`, the model
-                has a hidden layer, a linear model or a temperature, or the folder contains
-                `model.safetensors.index.json`.
+                `BertEncoder.save_pretrained` rejects it for a reason other than its pooler, the
+                pooling is not `"pooled"`, the model has a hidden layer, a linear model or a
+                temperature other than 1, or the folder contains `model.safetensors.index.json`.
         """
         model_files().save_pretrained(self, folder)
 

@@ -60,12 +60,12 @@ class SentenceEmbedder(PublishedEmbedder, SentenceLossModel, keras.Model):
 
     Training: each batch is `(features,)` or `(features, y)` with pairs or triples as the features
     and similarities from -1 to 1, float `[B]`, optionally with weights `[B]` as a third item. The
-    logs contain `loss` and `accuracy`: the share of the first texts whose own second text has the
-    highest cosine among all negatives. With several replicas, the negatives are those on the same
+    logs contain `loss` and `accuracy`: the share of the first texts whose own second text has a
+    higher cosine than all negatives. With several replicas, the negatives are those on the same
     replica.
 
-    Masking: padding has no influence. The pooled vector of a text without tokens is zero, and so is
-    the normalized one.
+    Masking: padding has no influence. The pooled vector of a text without tokens is zero. Without
+    `dense`, so is the normalized one.
 
     Raises:
         ValueError: If an option is invalid, or the encoder has no `sequence_output`; during

@@ -46,7 +46,8 @@ class WholeModel(PresetMethods, ExportMethods, ReplicaSteps, ModelParts, Configu
             **kwargs: Keyword arguments of `keras.Model.predict`.
 
         Returns:
-            The output of the model (for a tagger, of `tag`) as NumPy arrays.
+            The output of the model as NumPy arrays; for a tagger, that of `tag`, and for a
+            classifier, `labels` and `probabilities`.
 
         Raises:
             ValueError: If `x` consists of texts, tokens or lists, or is a `SequenceBatches`.
@@ -62,7 +63,7 @@ class WholeModel(PresetMethods, ExportMethods, ReplicaSteps, ModelParts, Configu
         """Trains the model like `keras.Model.fit`.
 
         Raises:
-            ValueError: If `x` consists of texts or tokens, or is a `SequenceBatches`.
+            ValueError: If `x` consists of texts, tokens or lists, or is a `SequenceBatches`.
         """
         _check_fit_inputs(x)
         return super().fit(x, *args, **kwargs)
@@ -73,7 +74,7 @@ class WholeModel(PresetMethods, ExportMethods, ReplicaSteps, ModelParts, Configu
         The method of Keras 3.12 returns tensors.
 
         Raises:
-            ValueError: If `x` consists of texts or tokens, or is a `SequenceBatches`.
+            ValueError: If `x` consists of texts, tokens or lists, or is a `SequenceBatches`.
         """
         _check_fit_inputs(x)
         return tf.nest.map_structure(_as_float, super().evaluate(x, *args, **kwargs))

@@ -36,8 +36,8 @@ def attention_figure(
         A `matplotlib.figure.Figure`.
 
     Raises:
-        ValueError: If there is no such layer or head, if `probabilities` has the wrong shape, if
-            the number of `tokens` is not T, or if matplotlib is not installed.
+        ValueError: If there is no such layer or head, if `probabilities` does not have four axes,
+            if the number of `tokens` is not T, or if matplotlib is not installed.
 
     Reference: aespresso/a_journey_into_math_of_ml, "attention_visualization.py".
 
@@ -84,7 +84,7 @@ def chosen_attention(
         A float64 array of shape `[T, T]`.
 
     Raises:
-        ValueError: If there is no such layer or head, or if `probabilities` has the wrong shape.
+        ValueError: If there is no such layer or head, or `probabilities` does not have four axes.
 
     Example:
     >>> import numpy as np

@@ -91,9 +91,11 @@ def position_curves_figure(
 
 
 def position_surface_figure(table: "ArrayLike", title: str = "", first: int = 0) -> "Figure":
-    """Draws the dot products of all pairs of position vectors as a surface.
+    """Draws the dot products of pairs of position vectors as a surface.
 
         products = table @ table^T
+
+    With more than 200 positions, only every n-th is drawn.
 
     Args:
         table: Float array of shape `[P, D]`, with a vector for each position.

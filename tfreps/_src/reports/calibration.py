@@ -30,8 +30,8 @@ def calibration_error(confidences: ArrayLike, is_right: ArrayLike, bins: int = 1
 
     Raises:
         ValueError: If there are no predictions, the lengths differ, a confidence is NaN or outside
-            [0, 1], `is_right` has values other than 0 and 1, `bins` is below 1, or `confidences` or
-            `is_right` does not have exactly one axis.
+            [0, 1] by more than 0.0001, `is_right` has values other than 0 and 1, `bins` is below 1,
+            or `confidences` or `is_right` does not have exactly one axis.
 
     Reference: Guo et al., 2017, "On Calibration of Modern Neural Networks".
 

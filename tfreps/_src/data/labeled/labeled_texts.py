@@ -53,9 +53,10 @@ def read_labeled(
       Names that start with a dot and files next to the class folders are skipped.
 
     Lines end with a line feed or with a carriage return and a line feed, and blank lines are
-    skipped; a carriage return elsewhere is an error, except in quoted CSV. With format "folders",
-    line endings and blank lines are part of the text. A byte order mark at the start of a file is
-    removed. Texts are not normalized. Integer labels are converted to strings.
+    skipped (with double quotes that enclose fields, only empty lines); a carriage return elsewhere
+    is an error, except in quoted CSV. With format "folders", line endings and blank lines are part
+    of the text. A byte order mark at the start of a file is removed. Texts are not normalized.
+    Integer labels are converted to strings.
 
     Args:
         files: str, path-like object, or list of them. Paths or glob patterns. The files are read in
@@ -82,9 +83,11 @@ def read_labeled(
         list of `LabeledText(text, label, file, line)`, named tuples of three str and an int.
 
     Raises:
-        ValueError: If an argument is not one of the values above, or a file or folder is missing or
-            does not have the format. If a file is the cause, the message names it and, if
-            possible, the line.
+        ValueError: If an argument is not one of the values above; `quotes` or `first_row` is given
+            for another format; a file or folder is missing or does not have the format; a label is
+            neither an integer nor a non-empty string without surrounding white space; a text is
+            empty and `empty_texts` is `"error"`; or all texts are empty and it is `"skip"`. If a
+            file is the cause, the message names it and, if possible, the line.
 
     Example:
         >>> import pathlib, tempfile

@@ -170,6 +170,10 @@ class SequenceBatches:
 
         Returns:
             `tf.data.Dataset` of known cardinality. Each iteration over it yields the same elements.
+
+        Raises:
+            ValueError: If `epoch` is negative, `first_batch` is not in [0, `num_batches()`], or
+                `epochs` is below 1.
         """
         too_few = epochs is not None and epochs < 1
         if epoch < 0 or not 0 <= first_batch <= self.num_batches() or too_few:

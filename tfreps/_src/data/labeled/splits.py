@@ -20,9 +20,9 @@ def stratified_split(
     The second part has `round(fraction * N)` examples (halves are rounded up). It takes
     `fraction * n` examples, rounded down, from each class with n examples, and one more from each
     of the classes with the largest remainders. Every class with at least two examples is in both
-    parts, even if this changes the size of the second part. The same labels, fraction and seed
-    give the same split on any machine. For a split that is not stratified, pass the same label for
-    every example.
+    parts, and a class with one example is only in the first part, even if this changes the size of
+    the second part. The same labels, fraction and seed give the same split on any machine. For a
+    split that is not stratified, pass the same label for every example.
 
     Args:
         labels: sequence of hashable objects. Class of each example.

@@ -78,6 +78,9 @@ def read_documents(
         fields: sequence of str. Fields of a record that are sentences. Ignored if `format` is
             `"lines"`. Defaults to `("text1", "text2")`.
 
+    Returns:
+        `TokenDocuments`. The token ids of all sentences.
+
     Raises:
         ValueError: If `read_sentences` raises an error, or the files contain no token or only
             unknown tokens.
@@ -144,7 +147,8 @@ def read_sentences(
 
     Yields:
         Tuple `(number, text)`. `number` is an int, the number of the document; numbers ascend, but
-        some may be skipped. `text` is a str, the sentence.
+        some may be skipped. `text` is a str, the sentence; with format `"lines"`, white space
+        around it is removed.
 
     Raises:
         ValueError: If no file matches `files`; `format` is not one of the values above; a file is

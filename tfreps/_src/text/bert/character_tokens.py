@@ -146,7 +146,7 @@ class CharacterTokenizer(PieceTokenizer):
         max_size: int | None = None,
         **options: Any,
     ) -> "CharacterTokenizer":
-        """Creates a tokenizer from token counts, such as those that `count_tokens` returns.
+        """Creates a tokenizer from the counts of tokens, as `tokenize` splits texts into them.
 
         Args:
             counts: mapping from str to int. Number of occurrences of each token. Counts of the
@@ -201,7 +201,14 @@ class CharacterTokenizer(PieceTokenizer):
         return cls(_placed(first, size), source=str(path), **options)
 
     def write_dictionary(self, path: str | os.PathLike[str]) -> None:
-        """Writes a JSON file that `from_dictionary` can read. The write is atomic."""
+        """Writes a JSON file of tokens and ids. The write is atomic.
+
+        `from_dictionary` can read the file if the ids of special tokens are those of aespresso and
+        all other tokens have ids of at least 20.
+
+        Args:
+            path: str or path-like object. Path of the file.
+        """
         unused = re.compile(UNUSED)
         ids = {t: n for n, t in enumerate(self.vocabulary) if not unused.fullmatch(t)}
         write_text(path, json.dumps(ids, ensure_ascii=False, indent=0) + "\n")

@@ -95,9 +95,11 @@ class PieceTokenizer(abc.ABC):
     @property
     @abc.abstractmethod
     def dropped_characters(self) -> tuple[Ranges, Ranges]:
-        """Code points that `word_rules` remove, as ranges: anywhere, and at the start of a word.
+        """Two tuples of ranges of code points that `word_rules` remove.
 
-        White space is always removed and need not be included.
+        Those of the first are removed anywhere, and those of the second at the start of a word. A
+        range is a pair of its first and last code points. White space is always removed and need
+        not be included.
         """
 
     @abc.abstractmethod

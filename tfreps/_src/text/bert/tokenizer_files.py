@@ -56,6 +56,9 @@ def read_tokenizer(path: str | os.PathLike[str]) -> PieceTokenizer:
 
     Returns:
         `WordPieceTokenizer` or `CharacterTokenizer`.
+
+    Raises:
+        ValueError: If the file is not JSON or was not written by `write_tokenizer`.
     """
     config = read_json(path)
     kind = config.pop("tokenizer", None)

@@ -75,6 +75,9 @@ class TagSet:
         Args:
             sequences: iterable of iterables of str. The tags of each sentence, or lists of labels.
             scheme, source, word: As in `TagSet`.
+
+        Raises:
+            ValueError: If a sequence is a string, or `TagSet` rejects a name or the scheme.
         """
         tag_schemes.check_scheme(scheme)
         found = set()
