@@ -46,9 +46,12 @@ def test_a_window_that_failed_is_not_there(tmp_path):
     assert again.windows == 1 and not again.complete
     write(again, 2)
     again.finish(None)
+    done = EmbeddingsFile(again.path, OPTIONS, resume=True)
+    assert done.complete
+    with pytest.raises(ValueError, match="is already complete"):
+        done.finish(None)
     with h5py.File(again.path) as result:
         assert sorted(result) == ["0", "1", "2"]
-    assert EmbeddingsFile(again.path, OPTIONS, resume=True).complete
 
 
 def test_refusals(tmp_path):

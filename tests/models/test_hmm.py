@@ -301,6 +301,8 @@ def test_nothing_to_learn_from():
         ({"tags": ["a", "a"]}, "distinct, non-empty strings"),
         ({"unknown_id": 8}, r"1 to `vocabulary_size` \(7\); got 8"),
         ({"unknown": "none"}, "must be one of"),
+        ({"scheme": "bmes"}, "must match `scheme`"),
+        ({"scheme": "foo"}, "`scheme` must be one of"),
     ],
 )
 def test_bad_options(kwargs, message):

@@ -64,7 +64,8 @@ def read_blocks(
     A block ends with the line in which it reaches `block_bytes`, so memory use depends on the
     block size and the longest line, not on the file size. Lines end with a line feed. A carriage
     return before it stays in the text, where `str.split` treats it as white space; a carriage
-    return elsewhere is an error. A byte order mark at the start of the file is removed.
+    return elsewhere is an error. A byte order mark at the start of the file is removed, and a line
+    feed is added to a last line without one.
 
     Args:
         path: str or path-like object. Path of the file.

@@ -60,6 +60,11 @@ class ReplicaLoop:
     optimizers such as Adam enlarge this rounding, and the weights drift apart. With `own_batches`,
     each worker has its own batch, and the global batch consists of the rows of all workers. The
     `train_step` of the model must sum the gradients over the replicas.
+
+    Args:
+        model: `keras.Model`. A compiled model that was created in the scope of the strategy.
+        own_batches: bool. Whether each worker reads its own training batches. If `False`, all
+            workers read the same global batches. Defaults to `False`.
     """
 
     def __init__(self, model: keras.Model, own_batches: bool = False) -> None:
@@ -136,7 +141,16 @@ class ReplicaLoop:
         dataset: "tf.data.Dataset[Any]",
         callbacks: keras.callbacks.CallbackList | None = None,
     ) -> dict[str, float]:
-        """Evaluates the model, as `model.evaluate` does, and returns a dict of its metrics."""
+        """Evaluates the model on all batches of a data set, as `model.evaluate` does.
+
+        Args:
+            dataset: `tf.data.Dataset`. Batches for evaluation.
+            callbacks: `keras.callbacks.CallbackList`, not a list of callbacks. If `None` (the
+                default), there are no callbacks.
+
+        Returns:
+            dict from the names of the metrics to their values, float.
+        """
         called = callbacks or keras.callbacks.CallbackList()
         called.on_test_begin()
         self.model.reset_metrics()

@@ -126,7 +126,13 @@ class EmbeddingsFile:
                 array `sentence_to_index` is not written.
             digests: list of int. Digest of the tokens of each sentence, by number.
                 If `None`, the array `token_digests` is not written. Defaults to `None`.
+
+        Raises:
+            ValueError: If the file is already complete.
+            OSError: If the disk is full or the file cannot be written.
         """
+        if self.complete:
+            raise ValueError(f"{self.path} is already complete.")
         text = "" if sentence_to_index is None else json.dumps(sentence_to_index)
         size = sum(window.stat().st_size for window in self._windows()) + len(text)
         check_space(self.path, size)

@@ -112,6 +112,9 @@ class SentenceEncoder:
                 each token takes `4 * projection_dim` bytes of memory.
             progress: callable. It is called with the number of tokens processed so far, including
                 the sentence start and end. If `None`, progress is not reported. Defaults to `None`.
+
+        Raises:
+            ValueError: If `tokens` is a string.
         """
         check_list("`tokens`", tokens, "tokens")
         tokens = [*self._ends, *(token for token in tokens if token not in self._ends)]

@@ -105,7 +105,11 @@ class TextEmbedder(WholeTextModel):
         return TextEmbeddings(list(texts), vectors.reshape(len(texts), self.model.vector_dim))
 
     def prompt_text(self, prompt: str | None = None) -> str:
-        """Returns the text of a prompt; `None` selects `default_prompt`, or `""` without one."""
+        """Returns the text of a prompt; `None` selects `default_prompt`, or `""` without one.
+
+        Raises:
+            ValueError: If there is no prompt of that name.
+        """
         check_choice([*self.prompts, None], prompt=prompt)
         name = self.default_prompt if prompt is None else prompt
         return "" if name is None else self.prompts[name]
@@ -113,12 +117,18 @@ class TextEmbedder(WholeTextModel):
     def similarities(self, first: Sequence[str], second: Sequence[str]) -> np.ndarray:
         """Computes the cosines of the vectors of texts.
 
+        Both lists are read with the prompt `default_prompt`. For other prompts, use `embed`.
+
         Args:
             first: list of N str.
             second: list of M str.
 
         Returns:
             float32 array of shape `[N, M]`.
+
+        Raises:
+            ValueError: If `first` or `second` is a single string.
+            tf.errors.InvalidArgumentError: As in `embed`.
 
         Example:
         >>> from tfreps.models import TokenEmbedder

@@ -168,8 +168,9 @@ class TextTagger(TextModel):
         Args:
             texts: list. As in `tag`.
             threshold: float from 0.001 to 1. The lowest probability. Defaults to 0.1.
-            overlapping: bool. Whether spans of a text may have tokens in common. If `False`, each
-                span that overlaps a more probable one is left out. Defaults to `True`.
+            overlapping: bool. Whether spans of a text may have tokens in common. If `False`, the
+                spans are chosen from the most probable one on, and each span that overlaps a
+                chosen one is left out. Defaults to `True`.
             locations: list of str. As in `tag`. Defaults to `None`.
             **options: As in `tag`.
 
@@ -179,6 +180,7 @@ class TextTagger(TextModel):
         Raises:
             ValueError: If the tags have no scheme, `threshold` is out of range, or `tag` raises a
                 ValueError.
+            tf.errors.InvalidArgumentError: As in `tag`.
 
         Example:
         >>> from tfreps.models import HMMTagger
@@ -298,8 +300,9 @@ class TextTagger(TextModel):
             second: str. Must be `None`: a tagger reads one text. Defaults to `None`.
 
         Returns:
-            `TextAttention` with T tokens (for a BERT model, the pieces of the words) and float32
-            probabilities of shape `[L, H, T, T]` (layer, head, from, to). Each row sums to 1.
+            `TextAttention` with T tokens (for a BERT model, `[CLS]`, the pieces of the words and
+            `[SEP]`) and float32 probabilities of shape `[L, H, T, T]` (layer, head, from, to). Each
+            row sums to 1.
 
         Raises:
             ValueError: If the model has no attention, if the text has no tokens, if it has more
@@ -352,7 +355,7 @@ class TextTagger(TextModel):
 
 
 def _without_overlaps(spans: list[TextSpan]) -> list[TextSpan]:
-    """Returns the spans that do not overlap an earlier one in the list."""
+    """Returns the spans that do not overlap an earlier one of those returned."""
     kept: list[TextSpan] = []
     for span in spans:
         if all(span.end <= other.start or other.end <= span.start for other in kept):

@@ -41,7 +41,7 @@ class BiLSTM(Configurable, keras.layers.Layer):
     Masking: padding before, between and after tokens leaves the state unchanged.
 
     Raises:
-        ValueError: If `units` is not an integer of at least 1.
+        ValueError: If `units` is not an integer of at least 1, or `mask` has the wrong shape.
 
     Reference: Graves and Schmidhuber, 2005, "Framewise phoneme classification with
     bidirectional LSTM networks"; Jozefowicz et al., 2015, for the forget bias.

@@ -180,7 +180,7 @@ class CRF(Configurable, keras.layers.Layer):
 
     @property
     def start_scores(self) -> tf.Tensor:
-        """Score of each tag as the first tag: float32 `[K]`."""
+        """Score of each tag as the first tag: float32 `[K]`. The layer must have been built."""
         return _times(self._scores_in("start_weights"), self.transition_learning_rate_factor)
 
     @property
@@ -190,7 +190,7 @@ class CRF(Configurable, keras.layers.Layer):
 
     @property
     def end_scores(self) -> tf.Tensor:
-        """Score of each tag as the last tag: float32 `[K]`."""
+        """Score of each tag as the last tag: float32 `[K]`. The layer must have been built."""
         return _times(self._scores_in("end_weights"), self.transition_learning_rate_factor)
 
     def set_scores(
@@ -324,9 +324,9 @@ class CRF(Configurable, keras.layers.Layer):
 
         Args:
             emissions: The `inputs` of a call of the layer.
-            mask: As in a call of the layer.
             allowed_tags: bool, shape `[B, T, K]`. True for the tags that a token may have; all
                 True if its tag is unknown.
+            mask: As in a call of the layer.
 
         Returns:
             float32, shape `[B]`, in nats, at least -10,000. It is -10,000 if no legal sequence

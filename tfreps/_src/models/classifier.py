@@ -231,8 +231,9 @@ class Classifier(PublishedClassifier, SentenceLossModel, keras.Model):
         """Trains the model like `keras.Model.fit`.
 
         Raises:
-            ValueError: If an argument does not apply to the model, or if `class_weight` is combined
-                with batches that already have weights.
+            ValueError: If an argument does not apply to the model, `x` consists of texts, tokens or
+                lists or is a `SequenceBatches`, `y` is a list or contains names, or `class_weight`
+                is combined with batches that already have weights.
         """
         spec = getattr(x, "element_spec", None)
         if kwargs.get("class_weight") and isinstance(spec, tuple) and len(spec) == 3:

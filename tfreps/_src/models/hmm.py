@@ -21,7 +21,7 @@ from tfreps._src.models.features import feature, with_optional
 from tfreps._src.models.hmm_counts import HMMCounts, flat_tokens
 from tfreps._src.models.sentence_tagger import SentenceTagger
 from tfreps._src.models.whole_model import WholeModel
-from tfreps._src.text.tags.tag_schemes import Scheme
+from tfreps._src.text.tags.tag_schemes import Scheme, allowed_transitions
 
 UNKNOWN = "uniform", "hapax"
 
@@ -64,7 +64,7 @@ class HMMTagger(SentenceTagger, WholeModel, keras.Model):
         without tokens. The methods `tag` and `decode` return tags.
 
     Raises:
-        ValueError: If an option is invalid.
+        ValueError: If a tag does not belong to the scheme, or an option is invalid.
         tf.errors.InvalidArgumentError: If a token id is out of range.
 
     Reference: Rabiner, 1989, "A tutorial on hidden Markov models"; Guo et al., 2017, "On
@@ -96,6 +96,8 @@ class HMMTagger(SentenceTagger, WholeModel, keras.Model):
         super().__init__(autocast=False, **kwargs)
         check_options(vocabulary_size, tags, unknown_id, unknown)
         check_temperature(temperature)
+        if scheme is not None:
+            allowed_transitions(tags, scheme)  # raises an error for tags outside the scheme
         # Options.
         self.vocabulary_size = vocabulary_size
         self.tags = list(tags)

@@ -64,8 +64,9 @@ class LinearEncoder(WholeModel, keras.Model):
         bool `[B, T]`.
 
     Raises:
-        ValueError: If a size is below 1, there are no offsets, `dropout` is out of range, or
-            `features` is not a dict with `token_ids`.
+        ValueError: If a size is below 1, there are no offsets, `dropout` is out of range,
+            `num_frozen_words` is negative or greater than `vocabulary_size`, or `features` is not a
+            dict with `token_ids`.
         tf.errors.InvalidArgumentError: If an id is out of range.
 
     Reference: Lafferty, McCallum and Pereira, 2001, "Conditional Random Fields"; CRFsuite; Wager,

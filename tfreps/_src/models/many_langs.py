@@ -49,8 +49,9 @@ class ManyLangsBiLM(PublishedManyLangs, AnyBiLM):
         max_characters: int. Number of character ids C per token. Defaults to 50.
         cell_clip: float. Bound on the absolute value of the cell state. If `None`, the cell state
             is not clipped. Defaults to 3.0.
-        projection_clip: float. Bound on the absolute value of the hidden state. If `None`, the
-            hidden state is not clipped. Defaults to 3.0.
+        projection_clip: float. Bound on the absolute value of the projected hidden state. If
+            `None`, the hidden state is not clipped. Has no effect if `projection_dim` equals
+            `units`, because there is no projection. Defaults to 3.0.
         dropout: float in [0, 1). Dropout rate of the input of each LSTM layer. Defaults to 0.0.
         initial_state: `"zero"`, `"warm"` or `"carry"`, as in `BiLM`. `warm_up` reads a sentence
             without tokens. ELMoForManyLangs carries the states. Defaults to `"zero"`.

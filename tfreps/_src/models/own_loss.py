@@ -39,7 +39,8 @@ class OwnLossModel(WholeModel):
 
         Args:
             optimizer: str or `keras.optimizers.Optimizer`. Defaults to `"rmsprop"`.
-            *args: Arguments of `keras.Model.compile`. The loss and metrics must be `None`.
+            *args: Arguments of `keras.Model.compile`. The loss and metrics must be `None`, except
+                that a `Classifier` accepts metrics as a dict, such as `{"logits": "accuracy"}`.
             **kwargs: Keyword arguments of `keras.Model.compile`.
 
         Raises:
@@ -59,8 +60,8 @@ class OwnLossModel(WholeModel):
         """Trains the model like `keras.Model.fit`.
 
         Raises:
-            ValueError: If an argument does not apply to the model, or `y` is a list or contains
-                names.
+            ValueError: If an argument does not apply to the model, `x` consists of texts, tokens or
+                lists or is a `SequenceBatches`, or `y` is a list or contains names.
         """
         self._check_arguments("fit", x, y, *args, **kwargs)
         try:
@@ -73,8 +74,8 @@ class OwnLossModel(WholeModel):
         """Evaluates the model like `keras.Model.evaluate`, but always returns floats.
 
         Raises:
-            ValueError: If an argument does not apply to the model, or `y` is a list or contains
-                names.
+            ValueError: If an argument does not apply to the model, `x` consists of texts, tokens or
+                lists or is a `SequenceBatches`, or `y` is a list or contains names.
         """
         self._check_arguments("evaluate", x, y, *args, **kwargs)
         return super().evaluate(x, y, *args, **kwargs)
@@ -83,7 +84,8 @@ class OwnLossModel(WholeModel):
         """Trains the model on one batch like `keras.Model.train_on_batch`.
 
         Raises:
-            ValueError: If an argument does not apply to the model.
+            ValueError: If an argument does not apply to the model, or `y` is a list or contains
+                names.
         """
         self._check_arguments("train_on_batch", *args, **kwargs)
         return super().train_on_batch(*args, **kwargs)

@@ -56,7 +56,8 @@ def choose_precision(
 ) -> Precision:
     """Chooses the precision in which this machine trains a model fastest.
 
-    The choice depends only on the machine and the arguments:
+    The choice depends only on the machine, the arguments and, on a CPU, the environment variables
+    `TF_ENABLE_ONEDNN_OPTS` and `ONEDNN_MAX_CPU_ISA`, which can disable bfloat16 instructions:
 
     - On a GPU, it is bfloat16 if the compute capability is at least 8.0, float16 if it is at least
       7.0 and `float16` is `True`, and otherwise float32. The oldest of several GPUs counts.

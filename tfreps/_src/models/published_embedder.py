@@ -78,9 +78,9 @@ class PublishedEmbedder(PresetMethods):
             `SentenceEmbedder`.
 
         Raises:
-            ValueError: If the folder has other modules, another kind of pooling or another
-                activation (the message names it), or if `BertEncoder.from_pretrained` rejects the
-                Transformer.
+            ValueError: If the folder has other modules or another order of modules, another kind of
+                pooling or another activation (the message names it), if a file of a module is
+                missing or damaged, or if `BertEncoder.from_pretrained` rejects the Transformer.
 
         Reference: sentence-transformers, "models/Transformer.py", "models/Pooling.py".
         """

@@ -265,7 +265,7 @@ class PublishedTagger(PresetMethods):
         Raises:
             ValueError: If the encoder is neither a `BertEncoder` nor a `PieceEncoder` around one,
                 `BertEncoder.save_pretrained` rejects it, the model has a CRF, no projection, a
-                linear model or a temperature, or the folder contains
+                linear model or a temperature other than 1, or the folder contains
                 `model.safetensors.index.json`.
         """
         model_files().save_pretrained(self, folder)

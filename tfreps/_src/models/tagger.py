@@ -73,9 +73,9 @@ class Tagger(SentenceTagger, PublishedTagger, SentenceLossModel, keras.Model):
             If `None` (the default), there is no linear model.
         temperature: float. Number by which all scores are divided in the probabilities that the
             model returns: in `marginals`, in the confidences of `tag` and `predict`, and in the
-            scores of `decode`. It changes neither the tags nor the loss. `tfreps evaluate
-            --fit-temperature` fits it to held-out data. Fit it again after further training.
-            Defaults to 1.0.
+            scores of `decode` and `log_normalizer`. It changes neither the tags nor the loss.
+            `tfreps evaluate --fit-temperature` fits it to held-out data. Fit it again after further
+            training. Defaults to 1.0.
 
     Call arguments:
         features: The features that the encoder reads, usually a dict.
@@ -86,16 +86,17 @@ class Tagger(SentenceTagger, PublishedTagger, SentenceLossModel, keras.Model):
         bool `[B, T]`. `predict` and `tag` return decoded tags.
 
     Training: each batch is `(features, tags)` with tags int `[B, T]`, optionally with weights `[B]`
-    or `[B, T]` as a third item. Tags on padding are ignored. To ignore other tags, give their
-    tokens the weight 0. Tags may also be probabilities, float `[B, T, K]`, for example those of
-    several annotators or of a larger model; `CRF.loss` has the formula. Training logs `loss`.
-    Evaluation also decodes the sentences and logs the `accuracy` over tokens and, with a scheme,
-    `span_f1`, for which probabilities are replaced with the most probable tag.
+    or `[B, T]` as a third item. Tags on padding are ignored. To ignore other tags in the loss, give
+    their tokens the weight 0. Tags may also be probabilities, float `[B, T, K]`, for example those
+    of several annotators or of a larger model; `CRF.loss` has the formula. With a CRF, weights must
+    then have the shape `[B]`. Training logs `loss`. Evaluation also decodes the sentences and logs
+    the `accuracy` over tokens and, with a scheme, `span_f1`, for which probabilities are replaced
+    with the most probable tag. Both metrics count all real tokens, whatever their weights are.
 
     Raises:
         ValueError: If a tag does not belong to the scheme or is repeated, or an option is invalid.
         tf.errors.InvalidArgumentError: During training or evaluation, if a tag id is outside
-            `0..K-1`.
+            `0..K-1`, or if tags are floats but not probabilities.
 
     Reference: Huang, Xu and Yu, 2015, "Bidirectional LSTM-CRF Models for Sequence Tagging", which
     also connects context features directly to the output, as `linear` does; Guo et al., 2017, "On

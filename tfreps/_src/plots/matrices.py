@@ -29,7 +29,8 @@ def plot_confusion_matrix(
     """Draws how often each true name (row) was predicted as each name (column), as a PNG file.
 
     Colors show each count as a share of the total of its row, since names differ in frequency.
-    If there are at most 12 names, the cells contain the counts.
+    If there are at most 12 names, the cells contain the counts. If there are more than 100, the
+    axes show positions in `names` instead of the names.
 
     Args:
         counts: Integer array of shape `[K, K]`, as returned by
@@ -84,8 +85,9 @@ def matrix_figure(
     Args:
         values: Float array of shape `[R, C]`. NaN is drawn in white, for example for forbidden
             transitions.
-        row_names: list of R str. The names of the rows.
-        column_names: list of C str. The names of the columns.
+        row_names: list of R str. The names of the rows. If there are more than 100, the axis shows
+            numbers instead.
+        column_names: list of C str. The names of the columns, as for rows.
         x_label: str. The label of the horizontal axis. Defaults to `""`.
         y_label: str. The label of the vertical axis. Defaults to `""`.
         title: str. The title of the figure. Defaults to `""`.

@@ -21,7 +21,8 @@ def fetch(source: str | os.PathLike[str]) -> pathlib.Path:
 
     The source is one of:
 
-    - A local path, which is returned unchanged. A TF 1 checkpoint has no file extension.
+    - A local path, also with `file://`, which is returned unchanged unless it is an archive. A TF 1
+      checkpoint is given by its prefix, such as `bert_model.ckpt`, without `.index`.
     - A name in the table of published weights, such as `"elmo_original"`, unless a local file or
       folder has this name.
     - `hf://owner/repository[@revision][/folder]`: a model on the Hugging Face Hub.
@@ -37,11 +38,12 @@ def fetch(source: str | os.PathLike[str]) -> pathlib.Path:
 
     Returns:
         `pathlib.Path`. The local file or folder. Files that were downloaded are in the cache of
-        `huggingface_hub` or in `~/.keras/tfreps` and must not be changed.
+        `huggingface_hub`, or in `tfreps` in the folder `KERAS_HOME` (by default `~/.keras`), and
+        must not be changed.
 
     Raises:
-        ValueError: If the source does not exist or cannot be downloaded, copied or extracted. The
-            message suggests a source with a similar name.
+        ValueError: If the source does not exist or cannot be downloaded, copied or extracted. If a
+            source that does not exist resembles a known name, the message suggests it.
         OSError: If the disk is full.
 
     Example:

@@ -276,7 +276,8 @@ class RunFolder:
         Raises:
             ValueError: If the path is not a run folder, its options.json or manifest.json is not
                 valid, it is a run of another command or format version, or a vocabulary,
-                tokenizer, tag or label file is missing or differs from the original.
+                tokenizer, tag or label file or word_characters.json is missing or differs from the
+                original.
         """
         path = pathlib.Path(path)
         if not path.is_dir():
@@ -330,7 +331,10 @@ class RunFolder:
 
     @property
     def is_trained(self) -> bool:
-        """`True` if the model is saved and training has ended as planned."""
+        """`True` if model.keras is saved and training has ended as planned.
+
+        It is `False` if `save_to_preset` wrote the folder; see `is_preset`.
+        """
         return self.model_path.is_file() and "unfinished" not in self.results()
 
     @property

@@ -28,7 +28,8 @@ class ModelServer:
     the block is left.
 
     Args:
-        configs: sequence of `ModelConfig`. The models to serve.
+        configs: sequence of `ModelConfig`. The models to serve. Their names must be distinct: of
+            several models with the same name, only the last is served.
         options: `ServerOptions` or None. If `None`, the default options are used. Defaults to
             `None`.
         make_routes: callable or None. Function that takes the server and returns additional

@@ -108,7 +108,11 @@ class Vocabulary:
         return token in self._ids
 
     def ids(self, tokens: Iterable[str]) -> list[int]:
-        """Returns the ids of tokens; tokens outside the vocabulary get the id of `<UNK>`."""
+        """Returns the ids of tokens; tokens outside the vocabulary get the id of `<UNK>`.
+
+        Raises:
+            ValueError: If `tokens` is a string.
+        """
         check_list("`tokens`", tokens, "tokens")
         get = self._ids.get
         unknown = self.unknown_id

@@ -44,8 +44,8 @@ class WordVectors(NamedTuple):
         the list of its words is held, too. Tokens in the file may contain spaces. If a token is
         repeated in the file, its first vector is used. Tokens in the file that are not UTF-8 are
         never matched. The dimension D is that of the header or, without a header, that of most of
-        the first rows. Rows of a text file with fewer numbers or without a token are skipped, and
-        one warning gives their number.
+        the first rows. Rows of a text file without a token, with fewer numbers or with at least two
+        more are skipped, and one warning gives their number.
 
         Args:
             path: str or path-like object. Path of the file; `*.gz` files are decompressed.

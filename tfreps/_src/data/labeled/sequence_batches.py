@@ -222,6 +222,9 @@ class SequenceBatches:
         """Sorts results for the sentences of an epoch into the order of `tokens`.
 
         `rows` has one item per sentence, in the order of the batches of the epoch.
+
+        Raises:
+            ValueError: If `rows` does not have one item per sentence.
         """
         if len(rows) != self.num_sentences:
             raise ValueError(

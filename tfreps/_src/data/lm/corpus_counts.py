@@ -39,10 +39,13 @@ def count_corpus(files: Files, vocabulary: Vocabulary, skip_blank: bool = False)
         skip_blank: bool. If `True`, blank lines are skipped; if `False`, a blank line counts as
             a sentence without words. Defaults to `False`.
 
+    Returns:
+        `CorpusCounts`.
+
     Raises:
-        ValueError: If no file matches `files`; a file is unreadable, binary or not UTF-8, or
-            contains the token `<S>` or `</S>` (the message names the line); or the files contain
-            no token, or none that is in the vocabulary.
+        ValueError: If no file matches `files`; `read_blocks` rejects a file; a file contains the
+            token `<S>` or `</S>` (the message names the line); or the files contain no token, or
+            none that is in the vocabulary.
 
     Example:
         >>> import pathlib, tempfile

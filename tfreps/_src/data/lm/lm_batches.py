@@ -84,8 +84,9 @@ class LMBatches:
         ValueError: If no file matches `files`, `characters` is not one of the values above, or
             another argument is out of range.
         tf.errors.InvalidArgumentError: During iteration, if the text is unreadable, is not UTF-8,
-            or contains no sentence. Call `count()`, which reads all of the text, to find such
-            errors before training.
+            or contains no sentence. The tokens `<S>` and `</S>` in the text raise no error during
+            iteration and are read like words. Call `count()`, which reads all of the text and
+            rejects these tokens as well, to find such errors before training.
 
     Reference: bilm-tf, `BidirectionalLMDataset` and `_get_batch`.
 

@@ -55,6 +55,8 @@ def sentence_batches(
     Raises:
         ValueError: If no file matches `files`, or an argument is not valid.
         tf.errors.InvalidArgumentError: During iteration, if the text is unreadable or not UTF-8.
+            The tokens `<S>` and `</S>` in the text raise no error and are read like words;
+            `count_corpus` rejects them.
 
     Example:
         >>> import pathlib, tempfile

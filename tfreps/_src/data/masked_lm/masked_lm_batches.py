@@ -55,8 +55,11 @@ class MaskedLMBatches:
         next_label: int. 0 or 1, the label of a pair whose second segment follows the first. It
             is 0 in Google's BERT. Defaults to 0.
         mask_rate: float in (0, 1). Expected share of tokens that are masked, or of words if
-            `whole_words` is `True`. Defaults to 0.15, as in BERT.
-        whole_words: bool. Whether all pieces of a word are masked together. Defaults to `False`.
+            `whole_words` is `True`; special tokens are not counted. Of the masked tokens, 80%
+            become the mask token, 10% become a random token, and 10% do not change. Defaults to
+            0.15, as in BERT.
+        whole_words: bool. Whether all pieces of a word are masked together. Pieces that begin with
+            `##` belong to the word before them. Defaults to `False`.
         shuffle: bool. Whether to regroup the texts and reorder the batches in every epoch. Pairs
             and masks are drawn anew in either case. Defaults to `True`.
         seed: int in [0, 2^31). Random seed. Defaults to 0.
@@ -150,6 +153,10 @@ class MaskedLMBatches:
 
         Returns:
             `tf.data.Dataset` of known cardinality. Each iteration over it yields the same elements.
+
+        Raises:
+            ValueError: If `epoch` is negative, or `first_batch` is not in
+                [0, `num_batches(epoch)`].
         """
         size = self.num_batches(epoch) - first_batch
         if epoch < 0 or first_batch < 0 or size < 0:

@@ -33,8 +33,10 @@ class Annotate(beam.PTransform):
     """Adds the outputs of an exported SavedModel to records.
 
     The input is a `PCollection` of dicts, bounded or not. The result is a pair of `PCollection`s:
-    the records with the outputs as additional fields, and one dict for each record that the model
-    cannot read, with the keys `reason` and `record`. No record is in both, and none is lost.
+    the records with the outputs as additional fields, and one dict for each rejected record, with
+    the keys `reason` and `record`. A record is rejected if the model cannot read it, or if it
+    already has an added field other than `field`; `prefix` avoids this. No record is in both, and
+    none is lost.
 
     Args:
         export: str or path-like. Folder that `tfreps export` wrote, on any of Beam's file systems,
@@ -56,8 +58,8 @@ class Annotate(beam.PTransform):
         model_updates: `PCollection` of `apache_beam.ml.inference.base.ModelMetadata` or None.
             Folders of new versions, instead of `watch_seconds`. Defaults to `None`.
         batch_size: int. Maximum number of records in a batch. Defaults to 1024.
-        batch_tokens: int. Maximum number of tokens in a call of the signature, padding included.
-            Defaults to 4096.
+        batch_tokens: int. Maximum number of tokens in a call of the signature, padding included. A
+            longer text forms a call of its own. Defaults to 4096.
         threads: int or None. Number of threads of TensorFlow in a worker process. If `None` (the
             default), TensorFlow decides.
         max_wait_seconds: float or None. Maximum time that a record of a stream waits for its batch.
@@ -67,8 +69,8 @@ class Annotate(beam.PTransform):
             its number of records and tokens. If `None` (the default), there is none.
 
     Raises:
-        ValueError: If the export has no such signature or output, or `watch_seconds` is given for a
-            single version.
+        ValueError: If `export` is neither a SavedModel nor a folder of versions, it has no such
+            signature or output, or `watch_seconds` is given for a single version.
 
     Example:
         A pipeline that prints annotated records:

@@ -122,7 +122,8 @@ def write_portable_export(
 
     Raises:
         ValueError: If `format` is unknown, a package for it is not installed, `base` is a file,
-            `base` contains SavedModels, the model reads token ids and has no vocabulary, or the
+            `base` contains SavedModels, the model reads token ids and has no vocabulary, a token of
+            the vocabulary contains a line feed, the model contains a `ManyLangsBiLM`, or the
             outputs differ.
     """
     if format not in FILES:

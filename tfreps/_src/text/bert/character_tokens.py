@@ -131,9 +131,9 @@ class CharacterTokenizer(PieceTokenizer):
             **options: Arguments of the constructor other than `vocabulary`.
 
         Raises:
-            ValueError: If `min_count` is less than 1, `max_size` is less than 21, there are tokens
-                other than special tokens but none occurs at least `min_count` times, or the
-                constructor rejects the tokens or an option.
+            ValueError: If `texts` is a single string, `min_count` is less than 1, `max_size` is
+                less than 21, there are tokens other than special tokens but none occurs at least
+                `min_count` times, or the constructor rejects the tokens or an option.
         """
         counts = count_tokens(texts, progress, **options)
         return cls.from_counts(counts, min_count, max_size, **options)
@@ -174,7 +174,8 @@ class CharacterTokenizer(PieceTokenizer):
 
         Raises:
             ValueError: If the file is not such a JSON object, an id is not an integer in
-                [0, 1048575] or is repeated or reserved, or a special token has the wrong id.
+                [0, 1048575] or is repeated or reserved, a special token has the wrong id,
+                `vocabulary_size` is less than 6, or the constructor rejects a token or an option.
         """
         ids = read_json(path)
         own = {token: position for position, token in enumerate(cls.SPECIAL_TOKENS)}

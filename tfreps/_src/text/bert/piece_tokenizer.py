@@ -39,8 +39,8 @@ class PieceTokenizer(abc.ABC):
 
     Subclasses define `SPECIAL_TOKENS`, which begins with the padding, unknown, start, separator and
     mask tokens in this order; `OPTIONS`, which maps the names of their options to the allowed
-    types; the methods `tokenize` and `make_graph`; and the properties `word_rules` and
-    `dropped_characters`. The arguments and attributes are described in `WordPieceTokenizer`.
+    types; the methods `tokenize`, `make_graph` and `_python_steps`; and the properties `word_rules`
+    and `dropped_characters`. The arguments and attributes are described in `WordPieceTokenizer`.
     """
 
     SPECIAL_TOKENS: tuple[str, ...] = ()
@@ -142,14 +142,24 @@ class PieceTokenizer(abc.ABC):
         return self.graph(core_ops)(texts)
 
     def graph(self, core_ops: bool = True) -> PieceGraph:
-        """Returns the `tf.Module` that converts texts to ids; its tables are saved with it."""
+        """Returns the `tf.Module` that converts texts to ids; its tables are saved with it.
+
+        Args:
+            core_ops: bool. As in a call of the tokenizer. Defaults to `True`.
+
+        Raises:
+            ValueError: As in a call of the tokenizer.
+        """
         if core_ops not in self._graphs:
             self._graphs[core_ops] = self.make_graph(core_ops)
         return self._graphs[core_ops]
 
     @abc.abstractmethod
     def make_graph(self, core_ops: bool) -> PieceGraph:
-        """Creates the `tf.Module` that converts texts `[B]` to ragged int32 ids `[B, None]`."""
+        """Creates the `tf.Module` that converts texts `[B]` to ragged int32 ids `[B, None]`.
+
+        If `core_ops` is `True`, the module uses only core TensorFlow operations.
+        """
 
     def pack(
         self,

@@ -180,6 +180,9 @@ def illegal_transitions(tags: Sequence[str], scheme: Scheme | None) -> list[int]
         sentence, and `len(tags)` if the sentence may not end after its last tag. The list is empty
         for a legal sequence.
 
+    Raises:
+        ValueError: If the scheme is unknown or a tag is not valid in it.
+
     Example:
         >>> from tfreps.text import tags
         >>> tags.illegal_transitions(["O", "I-PER", "E-PER", "B-LOC"], "bioes")

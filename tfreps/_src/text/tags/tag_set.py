@@ -105,6 +105,9 @@ class TagSet:
         Args:
             path: str or path-like object. Path of the file, which error messages name.
             scheme, word: As in `TagSet`.
+
+        Raises:
+            ValueError: If the file cannot be read, or `TagSet` rejects a name or the scheme.
         """
         return cls(split_lines(read_utf8(path, f"the {word}s")), scheme, str(path), word)
 
@@ -137,7 +140,7 @@ class TagSet:
                 error messages. Defaults to `None`.
 
         Raises:
-            ValueError: If a name is not in the list.
+            ValueError: If `names` is a string, or a name is not in the list.
         """
         check_list("`names`", names, f"{self.word}s")
         try:
