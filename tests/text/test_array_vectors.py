@@ -111,10 +111,10 @@ def test_bad_parquet_files(tmp_path):
     path = write(tmp_path, kind="parquet")
     words = tmp_path / "glove.parquet"
     write_parquet(words, a=WORDS, b=WORDS)
-    with pytest.raises(ValueError, match="one column of strings with 5 rows.*; got 2 columns"):
+    with pytest.raises(ValueError, match="with 5 rows.*; got 5 rows, and columns of strings: 2"):
         WordVectors.read(path, ["king"])
     write_parquet(words, a=WORDS[1:])
-    with pytest.raises(ValueError, match="one column of strings with 5 rows.*and 4 rows"):
+    with pytest.raises(ValueError, match="one column of strings with 5 rows.*; got 4 rows"):
         WordVectors.read(path, ["king"])
     write_parquet(words, a=[*WORDS[1:], None])
     with pytest.raises(ValueError, match="row 5 has no word"):
