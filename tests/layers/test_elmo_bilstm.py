@@ -192,6 +192,12 @@ def test_sizes_that_do_not_fit(layer, options, message):
         layer(**{"units": 8, "projection_dim": 4, **options})
 
 
+@pytest.mark.parametrize("layer", [ElmoLSTM, ElmoBiLSTM])
+def test_inputs_of_another_width(layer):
+    with pytest.raises(ValueError, match="axis -1 of input shape to have value 4"):
+        layer(units=8, projection_dim=4)(tf.ones([3, 5, 6]))
+
+
 def test_a_graph_repeats_no_operations():
     """The graph contains the convolution of one group of tokens, and one LSTM layer."""
     encoder = CharCNNEncoder(filters=[[1, 4], [2, 8]], projection_dim=6)

@@ -1,11 +1,11 @@
-"""Tests that every function of texts or tokens rejects a single string by name."""
+"""Tests that functions of texts or tokens reject a single string and missing texts by name."""
 
 import pytest
 
 from tests.tiny_run import VOCABULARY, make_pretrainer
 from tfreps._src.text.char_ids import token_rows
-from tfreps.inference import TextBert, TextBiLM, TextClassifier, TextTagger
-from tfreps.models import BertEncoder, Classifier, HMMTagger, TokenEmbedder
+from tfreps.inference import TextBert, TextBiLM, TextClassifier, TextEmbedder, TextTagger
+from tfreps.models import BertEncoder, Classifier, HMMTagger, SentenceEmbedder, TokenEmbedder
 from tfreps.text import TokenIndexer, batch_to_ids, tokenize
 from tfreps.text.bert import CharacterTokenizer, WordPieceTokenizer
 
@@ -24,6 +24,9 @@ def readers():
             Classifier(TokenEmbedder(indexer.vocabulary_size, 4), ["a"]), indexer
         ),
         "bert": TextBert(BertEncoder(6, hidden_dim=4, num_layers=1, num_heads=2), pieces),
+        "embedder": TextEmbedder(
+            SentenceEmbedder(TokenEmbedder(indexer.vocabulary_size, 4)), indexer
+        ),
         "pieces": pieces,
     }
 
@@ -73,7 +76,18 @@ def test_one_text_is_called():
     assert [v.shape for v in encode.encode(["I have a dog"])] == [(3, 4, 12)]
 
 
-@pytest.mark.parametrize("name", ["bilm", "tagger", "classifier", "bert"])
+NAMES = ["bilm", "tagger", "classifier", "bert", "embedder"]
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_what_is_no_list(readers, name):
     with pytest.raises(ValueError, match="`texts?` must be a list of texts; got 5."):
         readers[name](5)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("missing", [None, float("nan"), b"a"])
+def test_a_missing_text(readers, name, missing):
+    """Tables read by pandas have NaN in empty cells."""
+    with pytest.raises(ValueError, match=rf"`texts?\[1\]` must be a string; got {missing!r}."):
+        readers[name](["a", missing])

@@ -19,6 +19,12 @@ def pool(tmp_path):
     return ModelPool(configs, load=str)
 
 
+def test_two_models_of_one_name():
+    configs = [ModelConfig("m", "old"), ModelConfig("n", "n"), ModelConfig("m", "new")]
+    with pytest.raises(ValueError, match="model name 'm' is used more than once"):
+        ModelPool(configs, load=str)
+
+
 def test_leases(pool):
     pool.refresh()
     for which in (("m",), ("m", 3), ("m", None, "stable")):

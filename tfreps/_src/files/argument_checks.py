@@ -2,7 +2,7 @@
 
 import math
 import numbers
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 
@@ -78,7 +78,12 @@ def check_names(**values: Any) -> None:
 
 
 def check_list(name: str, values: Any, kind: str = "texts") -> None:
-    """Raises a ValueError if `values` is a string or a single object, not a list."""
+    """Raises a ValueError if `values` is a string or a single object, or a text is missing.
+
+    >>> check_list("`texts`", ["one", None])
+    Traceback (most recent call last):
+    ValueError: `texts[1]` must be a string; got None.
+    """
     if not isinstance(values, Iterable):
         raise ValueError(f"{name} must be a list of {kind}; got {values!r}.")
     if isinstance(values, str | bytes):
@@ -86,3 +91,7 @@ def check_list(name: str, values: Any, kind: str = "texts") -> None:
         raise ValueError(
             f"{name} must be a list of {kind}; got the string {values[:40]!r}. {remedy}"
         )
+    if kind == "texts" and not isinstance(values, Iterator):
+        for number, text in enumerate(values):
+            if isinstance(text, bytes) or not isinstance(text, Iterable):  # lists have tokens
+                raise ValueError(f"{name[:-1]}[{number}]` must be a string; got {text!r}.")

@@ -91,7 +91,7 @@ class TextBert(LoadedModel):
             list of `TextVectors`, one per text, with the outputs of the last block.
 
         Raises:
-            ValueError: If there is no tokenizer, or if `texts` is a single string.
+            ValueError: If there is no tokenizer, or if `texts` is not a list of strings.
         """
         tokenizer = self._checked_tokenizer()
         check_list("`texts`", texts)

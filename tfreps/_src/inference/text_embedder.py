@@ -93,7 +93,7 @@ class TextEmbedder(WholeTextModel):
             `TextEmbeddings`.
 
         Raises:
-            ValueError: If `texts` is a single string, or there is no prompt of that name.
+            ValueError: If `texts` is not a list of strings, or there is no prompt of that name.
             tf.errors.InvalidArgumentError: If a text, after truncation to `max_length`, has more
                 tokens than the model has learned positions.
         """
@@ -127,7 +127,7 @@ class TextEmbedder(WholeTextModel):
             float32 array of shape `[N, M]`.
 
         Raises:
-            ValueError: If `first` or `second` is a single string.
+            ValueError: If `first` or `second` is not a list of strings.
             tf.errors.InvalidArgumentError: As in `embed`.
 
         Example:

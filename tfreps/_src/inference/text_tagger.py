@@ -132,10 +132,10 @@ class TextTagger(TextModel):
             list of `TaggedText`, one per text.
 
         Raises:
-            ValueError: If `texts` is a single string, if a sentence for a BERT model has more than
-                `max_length` pieces, if the option `vectors` is missing for a model that reads
-                stored vectors or is given for any other model, or if `SequenceBatches` raises a
-                ValueError.
+            ValueError: If `texts` is a single string or an entry is no text, if a sentence for a
+                BERT model has more than `max_length` pieces, if the option `vectors` is missing for
+                a model that reads stored vectors or is given for any other model, or if
+                `SequenceBatches` raises a ValueError.
             tf.errors.InvalidArgumentError: If a sentence passes these checks, but has more tokens
                 or pieces than the model has learned positions.
         """

@@ -69,7 +69,7 @@ class ElmoLSTM(Configurable, keras.layers.Layer):
         zero on padding. `state` is the `LSTMState` after the last real token of each sentence.
 
     Raises:
-        ValueError: If an option is invalid.
+        ValueError: If an option is invalid, or the width of the inputs is not `projection_dim`.
 
     Reference: bilm-tf. The equations of the cell are in `layers/ops/projected_lstm.py`.
 
@@ -110,6 +110,7 @@ class ElmoLSTM(Configurable, keras.layers.Layer):
         self.dropout = dropout
         self.seed = seed
         self.seed_generator = keras.random.SeedGenerator(seed)
+        self.input_spec = keras.layers.InputSpec(ndim=3, axes={-1: projection_dim})
         self.supports_masking = True
         self.supports_jit = False  # the loop is slower under XLA
 
@@ -220,7 +221,7 @@ class ElmoBiLSTM(Configurable, keras.layers.Layer):
         the final `LSTMState` of each direction.
 
     Raises:
-        ValueError: If an option is invalid.
+        ValueError: If an option is invalid, or the width of the inputs is not `projection_dim`.
 
     Reference: Peters et al., 2018, "Deep contextualized word representations", section 3.1.
 

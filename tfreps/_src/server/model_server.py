@@ -28,8 +28,7 @@ class ModelServer:
     the block is left.
 
     Args:
-        configs: sequence of `ModelConfig`. The models to serve. Their names must be distinct: of
-            several models with the same name, only the last is served.
+        configs: sequence of `ModelConfig`. The models to serve. Their names must be distinct.
         options: `ServerOptions` or None. If `None`, the default options are used. Defaults to
             `None`.
         make_routes: callable or None. Function that takes the server and returns additional
@@ -41,7 +40,8 @@ class ModelServer:
         grpc_port: int or None. Port of the gRPC interface, or `None` if there is none.
 
     Raises:
-        ValueError: If an entry of `options.allowed_origins` is not a valid origin.
+        ValueError: If several models have the same name, or an entry of `options.allowed_origins`
+            is not a valid origin.
         OSError: If a port cannot be opened, or a TLS file cannot be read or is not valid.
     """
 

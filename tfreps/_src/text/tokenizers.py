@@ -110,7 +110,8 @@ def tokenize(
     Masking: the rows of a tensor are padded on the right with `""`, which is never a token.
 
     Raises:
-        ValueError: If `method` is not one of those above, or `texts` is a single string.
+        ValueError: If `method` is not one of those above, or `texts` is neither a tensor nor a
+            list of strings.
 
     Example:
         >>> import tensorflow as tf

@@ -1,6 +1,5 @@
 """ModelConfig: a model to serve, from the command line or from a config file."""
 
-import collections
 import dataclasses
 import os
 import pathlib
@@ -203,11 +202,5 @@ def read_config_file(path: str | os.PathLike[str]) -> list[ModelConfig]:
     if not configs:
         raise ValueError(
             f"{path} contains no models. Add at least one `config` to its `model_config_list`."
-        )
-    name, count = collections.Counter(config.name for config in configs).most_common(1)[0]
-    if count > 1:
-        raise ValueError(
-            f"{path}: the model name {name!r} is used more than once. Give each model in "
-            "`model_config_list` a distinct name."
         )
     return configs

@@ -158,13 +158,23 @@ class ModelPool:
         load: Function that takes the folder of a version and returns a `Servable`, or raises an
             error if the version cannot be loaded.
 
+    Raises:
+        ValueError: If several models have the same name.
+
     Attributes:
         models: dict from names of models to `ServedModel`.
         watchers: List of functions without arguments, which are called after every search.
     """
 
     def __init__(self, configs, load):
-        self.models = {config.name: ServedModel(config, load) for config in configs}
+        self.models = {}
+        for config in configs:
+            if config.name in self.models:
+                raise ValueError(
+                    f"The model name {config.name!r} is used more than once. Give each model a "
+                    "distinct name."
+                )
+            self.models[config.name] = ServedModel(config, load)
         self.watchers = []
         self._logged = {}
         self._stop = threading.Event()

@@ -229,8 +229,8 @@ class PieceTokenizer(abc.ABC):
         Masking: `mask` is `False` for padding and `True` for all other ids.
 
         Raises:
-            ValueError: If `texts` or `second` is a single string, `second` does not have as many
-                texts as `texts`, or `pack` raises an error.
+            ValueError: If `texts` or `second` is not a list of strings, `second` does not have as
+                many texts as `texts`, or `pack` raises an error.
         """
         check_list("`texts`", texts)
         if second is not None:
