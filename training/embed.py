@@ -2,9 +2,9 @@
 
 For a text embedder, such as a model of sentence-transformers, the text has one raw text per line,
 and the output is a NumPy file (.npy) or an HDF5 file with the data set `vectors`, of shape [lines,
-D]. Only --dtype, --output and --overwrite apply. For a BERT model without a head, the HDF5 file is
-like that of a biLM, with the vectors of the last layer for [CLS], the pieces of each line, and
-[SEP].
+D]. Only --prompt, --dtype, --output and --overwrite apply. For a BERT model without a head, the
+HDF5 file is like that of a biLM, with the vectors of the last layer for [CLS], the pieces of each
+line, and [SEP].
 
 For a biLM, the text has one tokenized sentence per line; an empty line is a sentence without
 tokens. With any other --format, it is read as tfreps train-tagger reads it. The HDF5 file has the
@@ -42,6 +42,7 @@ ONLY_BILM = {
     *("batch_tokens", "cache", "max_sentence_tokens"),
 }
 ONLY_TOKENS = {"resume", "forget_sentences"}
+ONLY_TEXTS = {"prompt"}
 LINES = 1024  # number of lines of raw text that are embedded together
 WINDOW = 1 << 16  # tokens that are sorted by length and written to the file together
 
@@ -71,6 +72,10 @@ COMMAND = Command(
             "token_column": COLUMNS["token_column"],
             "separator": COLUMNS["separator"],
             "encoding": COLUMNS["encoding"]._replace(needs="format=conll|conllu|json|python"),
+            "prompt": Option(
+                str, None, "Name of the prompt of a text embedder that is put in front of each "
+                "line. Defaults to the model's default prompt.", metavar="NAME",
+            ),
             "max_sentence_tokens": Option(
                 int, 200_000, "Maximum number of tokens in a sentence. A longer sentence is an "
                 "error.", at_least=1,
@@ -178,7 +183,7 @@ def embed_lines(options, found):
 
     def blocks():
         for block in blocks_of_lines(options):
-            yield found.embed(block).vectors
+            yield found.embed(block, options.prompt).vectors
             progress(len(block), 0)
 
     shape = count, found.model.vector_dim
@@ -195,7 +200,7 @@ def embed_pieces(options, found):
     """Writes the vectors of each piece of a BERT model, with those of [CLS] and [SEP]."""
     from tfreps._src.inference.embeddings_file import EmbeddingsFile
 
-    check_unused(options, found, ONLY_BILM)
+    check_unused(options, found, {*ONLY_BILM, *ONLY_TEXTS})
     counts, texts, digest = first_pass(options)
     again = {"resume": options.resume, "overwrite": options.overwrite}
     file = EmbeddingsFile(options.output, marker(options, found.encoder, digest), **again)
@@ -235,6 +240,7 @@ def embed_tokens(options, found):
     from tfreps._src.inference.embeddings_file import EmbeddingsFile
     from tfreps._src.models import BiLM
 
+    check_unused(options, found, ONLY_TEXTS)
     counts, sentences, digest = first_pass(options)
     layers = chosen_layers(options, found.bilm.num_layers + 1)
     encoder = found.sentence_encoder(options.batch_tokens, layers, options.dtype)

@@ -18,11 +18,14 @@ import numpy as np
 from tfreps._src.cli import bilm_options
 from tfreps._src.cli.command import Command, Group
 from tfreps._src.cli.options import Option
+from tfreps._src.cli.progress import make_progress
 from tfreps._src.data.text_files import stream_lines
 
 SHOWN = 3  # occurrences of the word
 AROUND = 5  # words shown on either side
 LONGEST = 200  # tokens; longer sentences are skipped
+SENTENCES = 2000  # default maximum for a biLM, whose tokens are all compared
+LINES = 1024  # number of texts that are embedded together
 OFTEN = 10  # minimum occurrences of a word that the command chooses
 COMMON = 0.004  # maximum share of such a word among all tokens, which excludes articles and commas
 COMMAND = Command(
@@ -49,8 +52,19 @@ COMMAND = Command(
                 str, None, "Text to which the lines of --text are compared. Required for a text "
                 "embedder.", metavar="TEXT", excludes="word",
             ),
+            "query_prompt": Option(
+                str, None, "Name of the prompt of a text embedder that is put in front of --query. "
+                "Defaults to the model's default prompt.", metavar="NAME", needs="query",
+            ),
+            "text_prompt": Option(
+                str, None, "Name of the prompt that is put in front of the lines of --text. "
+                "Defaults to the model's default prompt.", metavar="NAME", needs="query",
+            ),
             "count": Option(int, 5, "Number of neighbors to print.", at_least=1),
-            "max_sentences": Option(int, 2000, "Maximum number of sentences to read.", at_least=2),
+            "max_sentences": Option(
+                int, None, "Maximum number of sentences or texts to read. Defaults to 2,000 for a "
+                "biLM; a text embedder reads all texts by default.", at_least=2,
+            ),
         }),
     ],
     (
@@ -82,16 +96,28 @@ def find_neighbors(options):
     if is_embedder != (options.query is not None):
         needed = "requires --query" if is_embedder else "does not take --query"
         raise ValueError(f"{found.source} is {found.kind}, which {needed}.")
-    (print_texts if is_embedder else print_words)(options, found)
+    if is_embedder:
+        print_texts(options, found)
+    else:
+        options.max_sentences = options.max_sentences or SENTENCES
+        print_words(options, found)
 
 
 def print_texts(options, found):
     """Prints the texts that are most similar to the query."""
-    lines = list(itertools.islice(stream_lines(options.text), options.max_sentences))
+    from tfreps._src.inference.text_embedder import cosines as cosines_of
+
+    lines = itertools.islice(stream_lines(options.text), options.max_sentences)
     texts = list(dict.fromkeys(line for line in map(str.strip, lines) if line))
     if not texts:
         raise ValueError(f"--text must contain at least one text; {options.text} has none.")
-    cosines = found.similarities([options.query], texts)[0]
+    query = found.embed([options.query], options.query_prompt).vectors
+    progress, vectors = make_progress("texts", len(texts)), []
+    for first in range(0, len(texts), LINES):
+        block = texts[first : first + LINES]
+        vectors.append(found.embed(block, options.text_prompt).vectors)
+        progress(len(block), 0)
+    cosines = cosines_of(query, np.concatenate(vectors))[0]
     print(f"{len(texts):,} texts. Cosines with {options.query!r}:\n")
     for number in np.argsort(-cosines, kind="stable")[: options.count]:
         print(f"{cosines[number]:5.2f}  {texts[number]}")

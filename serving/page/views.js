@@ -1,7 +1,7 @@
 // Views of the outputs of a model. A view is shown if the model has the outputs for it.
 
 import { attentionMap } from "./attention.js";
-import { neighbors } from "./ask.js";
+import { neighbors, vectorsOf } from "./ask.js";
 import { bar, color, element, percent, table } from "./elements.js";
 
 /** Creates the elements for the answer of a model to a text. */
@@ -17,6 +17,9 @@ export function show(model, text, answer, typed) {
     ...(has("forward_surprise") ? heading("Surprise (nats)", surprise(answer)) : []),
     ...(has("elmo")
       ? heading("Neighbors of a word in its context", wordsNearby(model, text, answer, typed))
+      : []),
+    ...(has("vectors") && typeof answer.vectors[0] === "number"
+      ? heading("Similarity to the other texts", textsNearby(model, text, answer, typed))
       : []),
   ];
 }
@@ -113,5 +116,26 @@ function nearTable(near) {
     element("span", {}, `${word.left} `, element("mark", {}, word.token), ` ${word.right}`),
     word.from]));
 }
+
+function textsNearby(model, text, { vectors: own }, typed) {
+  const others = typed.filter((other) => other !== text);
+  if (!others.length) {
+    return element("p", { className: "faint" }, "There are no other texts yet. Send more texts.");
+  }
+  const found = element("div", { role: "status" });
+  const sorted = (rows) => others.map((other, place) => [cosine(own, rows[place]), other])
+    .sort(([a], [b]) => b - a);
+  vectorsOf(model, others).then(
+    (rows) => found.replaceChildren(table(["similarity", "text"], sorted(rows).map(
+      ([similarity, other]) => [similarity.toFixed(3), other]))),
+    (error) => found.replaceChildren(element("p", { className: "wrong" }, error.message)),
+  );
+  return found;
+}
+
+const dot = (a, b) => a.reduce((sum, value, place) => sum + value * b[place], 0);
+
+/** Returns the cosine of two vectors; 0 if one of them is zero. */
+const cosine = (a, b) => dot(a, b) / Math.max(Math.sqrt(dot(a, a) * dot(b, b)), 1e-12);
 
 const nothing = () => element("p", { className: "faint" }, "The text has no tokens.");

@@ -83,6 +83,13 @@ def test_older_keys_and_places(copy):
     assert found(TEXTS[4]).vectors.tolist() != VECTORS["query"][4]  # fewer pieces are read
 
 
+def test_settings_of_a_distilbert(copy):
+    folder, _ = copy
+    (folder / "sentence_bert_config.json").unlink()
+    (folder / "sentence_distilbert_config.json").write_text('{"max_seq_length": 7}')
+    assert read_settings(folder).max_length == 7
+
+
 def test_lowercasing_keeps_accents(copy):
     folder, change = copy
     change("tokenizer_config.json", do_lower_case=False, strip_accents=False)
@@ -116,6 +123,9 @@ def test_one_kind_of_pooling(copy):
         ("2_Dense/config.json", {"activation_function": "os.system"}, "'os.system' is not supp"),
         ("2_Dense/config.json", {"out_features": 10**9}, r"shape \(1000000000, 32\) of"),
         ("2_Dense/config.json", {"bias": False}, "not used: linear.bias"),
+        ("2_Dense/config.json", {"use_residual": True}, "`use_residual`, .* are not supported"),
+        ("2_Dense/config.json", {"module_input_name": "token_embeddings"}, "`module_input_name`"),
+        ("2_Dense/config.json", {"module_output_name": "x"}, "`module_output_name` of a Dense"),
         ("config.json", {"model_type": "mpnet"}, "mpnet"),
         ("config.json", {"model_type": "roberta"}, "roberta"),
         ("config_sentence_transformers.json", {"prompts": {"a": 1}}, "`prompts` must map names"),
@@ -141,9 +151,16 @@ def test_what_is_not_supported_is_named(copy, file, changes, message):
 )
 def test_other_modules(copy, modules, message):
     folder, _ = copy
-    entries = [{"type": kind, "path": path} for kind, path in modules]
+    entries = [{"type": f"sentence_transformers.{k}", "path": path} for k, path in modules]
     (folder / "modules.json").write_text(json.dumps(entries))
     with pytest.raises(ValueError, match=message):
+        tfreps.load(folder)
+
+
+def test_a_class_of_another_package(copy):
+    folder, _ = copy
+    (folder / "modules.json").write_text('[{"type": "custom_st.Transformer", "path": ""}]')
+    with pytest.raises(ValueError, match="a class of sentence-transformers, .*'custom_st.Trans"):
         tfreps.load(folder)
 
 

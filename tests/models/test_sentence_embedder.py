@@ -145,8 +145,12 @@ def test_errors():
         model.train_on_batch(FIRST)
     with pytest.raises(ValueError, match="one similarity for each pair .* for 3 texts per row"):
         model.train_on_batch({"first": FIRST, "second": SECOND, "third": THIRD}, np.ones(6))
-    with pytest.raises(tf.errors.InvalidArgumentError, match="similarities from -1 to 1"):
-        model.train_on_batch({"first": FIRST, "second": SECOND}, np.full(6, 4.5))
+    before = model.get_weights()
+    for wrong in 4.5, np.nan:
+        with pytest.raises(tf.errors.InvalidArgumentError, match="similarities from -1 to 1"):
+            model.train_on_batch({"first": FIRST, "second": SECOND}, np.full(6, wrong))
+    for weight, old in zip(model.get_weights(), before, strict=True):
+        np.testing.assert_array_equal(weight, old)  # a rejected batch changes nothing
 
 
 def test_a_graph_of_any_shape():

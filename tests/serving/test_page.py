@@ -9,8 +9,11 @@ import numpy as np
 import pytest
 
 from tests import tiny_bert, tiny_run
+from tests.convert.sentence_transformers_fixture import FOLDER
 from tests.export.test_labeling_signatures import make_trained
+from tests.server import small_models
 from tests.server.small_models import serving
+from tfreps import load
 from tfreps._src.server.rest.page_routes import page_routes
 from tfreps._src.text.bert.piece_indexer import PieceIndexer
 from tfreps.export import open_for_export, write_export
@@ -48,6 +51,7 @@ def exports(tmp_path_factory):
         "reviews": make_trained("attention"),
         "bert": make_bert(),
         "elmo": TextBiLM(tiny_run.make_pretrainer(), tiny_run.VOCABULARY),
+        "embedder": load(FOLDER / "model"),
     }
     for name, model in models.items():
         write_export(open_for_export(model, explain=True), folder / name)
@@ -113,7 +117,9 @@ def answer(server, model, text):
     """Returns the outputs of the signature `explain`."""
     with server._core.pool.lease(model) as (_, servable):
         inputs = {"text": np.array([text.encode()], object)}
-        return {name: value[0] for name, value in servable.run("explain", inputs).items()}
+        return {
+            name: value[0] for name, value in small_models.ask(servable, "explain", inputs).items()
+        }
 
 
 def test_tags_and_paths(server, open_page):
@@ -192,20 +198,37 @@ def test_surprise_and_neighbors(server, open_page):
     screenshot(page, "neighbors")
 
 
+def test_similar_texts(server, open_page):
+    page = open_page(server)
+    texts = ["the hotel", "dogs", "the the hotel", ": - )"]
+    ask(page, texts[0])
+    assert "There are no other texts yet" in card(page, "embedder").inner_text()
+    for text in texts[1:]:
+        ask(page, text)
+    shown = card(page, "embedder").locator("tbody tr")
+    api.expect(shown).to_have_count(3, timeout=60_000)
+    rows = [row.inner_text().split("\t") for row in shown.all()]
+    cosines = load(FOLDER / "model").similarities(texts[3:], texts[:3])[0]
+    order = np.argsort(-cosines)
+    assert [row[1] for row in rows] == [texts[i] for i in order]
+    assert [float(row[0]) for row in rows] == pytest.approx(cosines[order], abs=0.0006)
+    screenshot(page, "similarity")
+
+
 def test_the_keyboard_alone(server, open_page):
     page = open_page(server)
     assert page.evaluate("document.activeElement.id") == "text"
     page.keyboard.type("the dog")
     order = []
-    for _ in range(5):
+    for _ in range(6):
         page.keyboard.press("Tab")
         order.append(page.evaluate("document.activeElement.value || document.activeElement.type"))
-    assert order == ["bert", "elmo", "reviews", "tagger", "submit"]
+    assert order == ["bert", "elmo", "embedder", "reviews", "tagger", "submit"]
     page.keyboard.press("Shift+Tab")
     page.keyboard.press("Space")  # deselects the tagger
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
-    api.expect(page.locator("#status")).to_have_text("Answers: 3.", timeout=60_000)
+    api.expect(page.locator("#status")).to_have_text("Answers: 4.", timeout=60_000)
     assert card(page, "tagger").count() == 0 and card(page, "elmo").count() == 1
 
 

@@ -313,6 +313,14 @@ def test_one_vector_per_text(tmp_path, capsys, name, dtype):
     assert_close(found, expected, **({} if dtype == "float32" else {"unit": FLOAT16}))
 
 
+def test_a_prompt(tmp_path, capsys):
+    path, output = tmp_path / "texts.txt", tmp_path / "v.npy"
+    path.write_text("the hotel\ndogs")
+    tfreps(EMBEDDER, path, "--output", output, "--prompt", "document")
+    assert_close(np.load(output), load(EMBEDDER)(["the hotel", "dogs"], "document").vectors)
+    assert np.abs(np.load(output) - load(EMBEDDER)(["the hotel", "dogs"]).vectors).max() > 0.01
+
+
 def test_options_of_a_bilm_do_not_apply_to_a_text_embedder(tmp_path, capsys):
     (tmp_path / "texts.txt").write_text("the hotel")
     (tmp_path / "none.txt").write_text("")

@@ -131,6 +131,28 @@ def test_the_most_similar_texts(tmp_path, capsys):
         assert float(shown[0]) == pytest.approx(cosine, abs=0.006)
 
 
+def test_all_texts_are_read(tmp_path, capsys):
+    path = tmp_path / "texts.txt"
+    path.write_text("\n".join([*(f"dogs {i}" for i in range(2300)), "the hotel"]))
+    words = ["--text", path, "--query", "the hotel", "--count", "1"]
+    out = tfreps(capsys, FOLDER / "model", *words)
+    assert "2,301 texts" in out and out.endswith(" 1.00  the hotel\n")
+    out = tfreps(capsys, FOLDER / "model", *words, "--max-sentences", "2300")
+    assert "2,300 texts" in out and not out.endswith("the hotel\n")
+
+
+def test_prompts(tmp_path, capsys):
+    """The default prompt is "query": "the "; "document" is empty."""
+    path, model = tmp_path / "texts.txt", FOLDER / "model"
+    path.write_text("hotel\nthe hotel\n")
+    words = ["--text", path, "--query", "hotel", "--text-prompt", "document"]
+    assert " 1.00  the hotel" in tfreps(capsys, model, *words)
+    assert " 1.00  hotel" in tfreps(capsys, model, *words, "--query-prompt", "document")
+    wrong = ["neighbors", *map(str, [model, *words]), "--query-prompt", "x"]
+    assert main(wrong) == 2
+    assert "must be one of document, query" in capsys.readouterr().err
+
+
 def test_a_query_needs_a_text_embedder(run, tmp_path, capsys):
     path = tmp_path / "texts.txt"
     path.write_text("the dog\nthe bank\n")

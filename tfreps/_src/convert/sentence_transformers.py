@@ -3,7 +3,8 @@
 modules.json                        the modules, in the order in which they are applied
 config.json, model.safetensors      the BERT model, here or in the folder of its module; older
                                     folders have pytorch_model.bin instead, also for dense layers
-sentence_bert_config.json           max_seq_length and do_lower_case
+sentence_bert_config.json           max_seq_length and do_lower_case; for a DistilBERT, it can have
+                                    the name sentence_distilbert_config.json
 config_sentence_transformers.json   prompts
 1_Pooling/config.json               the kinds of pooling
 2_Dense/                            config.json and model.safetensors of a dense layer
@@ -31,6 +32,7 @@ from tfreps._src.models.sentence_embedder import PoolingKind, SentenceEmbedder
 
 MODULES = "modules.json"
 SETTINGS = "sentence_bert_config.json"
+OLDER_SETTINGS = "sentence_distilbert_config.json"  # of folders with a DistilBERT
 PROMPTS = "config_sentence_transformers.json"
 # Names of the kinds of pooling, and the older keys of config.json, in the order of their vectors.
 POOLINGS: dict[str, PoolingKind] = {
@@ -91,6 +93,11 @@ def read_modules(folder: str | os.PathLike[str]) -> list[Module]:
     modules = []
     for entry in read_json_list(file):
         kind, place = (str(entry.get(key, "")) for key in ("type", "path"))
+        if not kind.startswith("sentence_transformers."):
+            raise ValueError(
+                f"{file}: every `type` must be a class of sentence-transformers, whose name begins "
+                f"with 'sentence_transformers.'; got {kind!r}."
+            )
         inner = pathlib.Path(place)
         if inner.is_absolute() or ".." in inner.parts:
             raise ValueError(f"{file}: `path` must be a folder inside {folder}; got {place!r}.")
@@ -138,6 +145,7 @@ def read_embedder(
 def read_settings(folder: str | os.PathLike[str]) -> TextSettings:
     """Reads how the model of a folder reads text."""
     file, prompts = transformer_folder(folder) / SETTINGS, pathlib.Path(folder, PROMPTS)
+    file = file if file.is_file() else file.with_name(OLDER_SETTINGS)
     found = read_json(file) if file.is_file() else {}
     longest = found.get("max_seq_length")
     if longest is not None and (not isinstance(longest, int) or longest < 3):
@@ -235,6 +243,12 @@ def _dense_options(folder: pathlib.Path) -> dict[str, Any]:
     """Returns the options of a dense layer; their sizes are those of the arrays in the file."""
     file = folder / "config.json"
     config = read_json(file)
+    reads = config.get("module_input_name"), config.get("module_output_name")
+    if config.get("use_residual") or not set(reads) <= {None, "sentence_embedding"}:
+        raise ValueError(
+            f"{file}: the options `use_residual`, `module_input_name` and `module_output_name` of "
+            "a Dense are not supported. It must map the vector of a text, without a residual."
+        )
     name = str(config.get("activation_function", "torch.nn.modules.activation.Tanh"))
     if name not in ACTIVATIONS:
         raise ValueError(

@@ -110,6 +110,8 @@ class TextEmbedder(WholeTextModel):
         Raises:
             ValueError: If there is no prompt of that name.
         """
+        if prompt is not None and not self.prompts:
+            raise ValueError(f"`prompt` does not apply: the model has no prompts; got {prompt!r}.")
         check_choice([*self.prompts, None], prompt=prompt)
         name = self.default_prompt if prompt is None else prompt
         return "" if name is None else self.prompts[name]

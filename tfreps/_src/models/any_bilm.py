@@ -10,6 +10,7 @@ from tfreps._src.files.argument_checks import check_choice, check_integers
 from tfreps._src.layers.elmo_bilstm import ElmoBiLSTM, flatten_states, unflatten_states
 from tfreps._src.layers.ops.annotations import Array, Features, Outputs
 from tfreps._src.layers.ops.configurable import shared_options
+from tfreps._src.layers.ops.masks import after
 from tfreps._src.models.copy_weights import copy_weights
 from tfreps._src.models.features import check_features, feature
 from tfreps._src.models.published_bilm import InitialState
@@ -262,12 +263,12 @@ class AnyBiLM(WholeModel, keras.Model):
     def _lengths(self, mask):
         """Returns the number of tokens of each sentence, int32 `[B]`; padding must come last."""
         lengths = tf.reduce_sum(tf.cast(mask, "int32"), axis=1)  # [B]
-        tf.debugging.assert_equal(
+        check = tf.debugging.assert_equal(
             mask,
             tf.sequence_mask(lengths, tf.shape(mask)[1]),
             'Padding (id 0, or "" in string tensors) must come after the tokens of a sentence.',
         )
-        return lengths
+        return after(check, lengths)
 
     def _fixed_state(self, batch_size):
         """Returns the state that `initial_state` sets for a batch: a tuple of `LSTMState`."""

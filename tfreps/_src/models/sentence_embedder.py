@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from tfreps._src.files.argument_checks import check_choice, check_positive
 from tfreps._src.layers.ops.annotations import Features, Outputs, PoolingKind
+from tfreps._src.layers.ops.masks import after
 from tfreps._src.layers.pooling import POOLINGS, Pooling
 from tfreps._src.metrics import SentenceLoss
 from tfreps._src.models.keras_encoder import encoded, width_of
@@ -152,7 +153,7 @@ class SentenceEmbedder(PublishedEmbedder, SentenceLossModel, keras.Model):
         else:
             _check_targets(y, y_pred["vectors"])
             y = tf.reshape(tf.cast(y, "float32"), [-1])
-            tf.debugging.assert_less_equal(tf.abs(y), 1.0, OUT_OF_RANGE)
+            y = after(tf.debugging.assert_less_equal(tf.abs(y), 1.0, OUT_OF_RANGE), y)
             losses = tf.square(tf.linalg.diag_part(cosines) - y)
         if sample_weight is not None:
             losses *= tf.cast(tf.reshape(sample_weight, [-1]), "float32")

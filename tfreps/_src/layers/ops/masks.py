@@ -29,12 +29,17 @@ def check_shape(name, tensor, shape, axes):
         )
 
 
+def after(check, x):
+    """Returns `x` after a check of `tf.debugging`, so that a graph uses `x` only if it passes."""
+    with tf.control_dependencies([] if check is None else [check]):  # None in eager mode
+        return tf.identity(x)
+
+
 def checked_ids(ids, size, message):
     """Returns the ids after checking that they lie in 0 to `size - 1`; XLA drops the check."""
     in_range = tf.logical_and(ids >= 0, ids < size)
     check = tf.debugging.assert_equal(tf.reduce_all(in_range), True, message)
-    with tf.control_dependencies([] if check is None else [check]):
-        return tf.identity(ids)
+    return after(check, ids)
 
 
 def checked_targets(name, ids, num_classes, mask=None):
@@ -53,8 +58,7 @@ def checked_targets(name, ids, num_classes, mask=None):
         "ignore: there, pass any valid id with a `sample_weight` of 0, or mask the token. x is the "
         "lowest id, or 0, and the highest id:",
     )
-    with tf.control_dependencies([] if check is None else [check]):
-        return tf.identity(ids)
+    return after(check, ids)
 
 
 def is_soft(targets):
@@ -76,5 +80,4 @@ def checked_distributions(name, targets, shape, mask):
         f"`{name}` must contain probabilities, whose sum is 1 at each real token. Divide each row "
         "by its sum.",
     )
-    with tf.control_dependencies([] if check is None else [check]):
-        return tf.identity(targets)
+    return after(check, targets)
