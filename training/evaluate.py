@@ -62,6 +62,11 @@ COMMAND = Command(
                 "to the data, and store it in the model of the run. The data must be held out from "
                 "training; use the validation data, and evaluate on the test data afterwards.",
             ),
+            "temperature": Option(
+                float, None, "Store this temperature in the model of the run before it is "
+                "evaluated. 1 undoes --fit-temperature.", above=0, at_most=100,
+                excludes="fit_temperature",
+            ),
         }),
         Group("output", "File of the metrics.", {
             "output": Option(
@@ -91,13 +96,17 @@ def evaluate(options):
     from tfreps._src.inference.text_model import TextModel
     from tfreps.presets import fetched
 
-    with fetched(options.model) as path, locked_to_fit(options, path):
+    with fetched(options.model) as path, locked_to_store(options, path):
         run, trained = RunFolder.open(path), load_as(TextModel, path)
         check_fit(options, trained.is_tagger)
         examples = read_examples(options, run, trained.is_tagger)
+        if options.temperature is not None:
+            store_temperature(run, options.temperature)
+            trained = load_as(TextModel, path)
         results = measure(options, run, trained, examples)
         if options.fit_temperature:
-            fitted = store_temperature(options, run, trained, examples)
+            fitted = fit_to(options, trained, examples)
+            store_temperature(run, fitted.temperature)
             before, trained = results, load_as(TextModel, path)
             results = measure(options, run, trained, examples)
             results["calibration"] = {
@@ -115,17 +124,17 @@ def evaluate(options):
 
 
 @contextlib.contextmanager
-def locked_to_fit(options, path):
-    """Locks the run for --fit-temperature, which writes its model, after checking the folder."""
-    if not options.fit_temperature:
+def locked_to_store(options, path):
+    """Locks the run if its model will be written, after checking the folder."""
+    if not options.fit_temperature and options.temperature is None:
         yield
         return
     from tfreps._src.runs.run_lock import locked
 
     if path != pathlib.Path(options.model) or RunFolder.open(path).is_preset:
         raise ValueError(
-            "--fit-temperature stores the temperature in the run folder of the model; "
-            f"{options.model} is not a local run folder. Fit the temperature of the run that the "
+            "The temperature is stored in the run folder of the model; "
+            f"{options.model} is not a local run folder. Store the temperature in the run that the "
             "model was published from, and publish it again."
         )
     with locked(path, COMMAND.name):
@@ -151,8 +160,8 @@ def measure(options, run, trained, examples):
     return evaluate_classifier(trained, tokens, examples, threshold, vectors=options.vectors)
 
 
-def store_temperature(options, run, trained, examples):
-    """Fits the temperature to the examples, stores it in the run, and returns the result."""
+def fit_to(options, trained, examples):
+    """Returns the `FittedTemperature` of the examples."""
     from tfreps._src.inference.temperature import fit_temperature
 
     if trained.is_tagger:
@@ -160,11 +169,14 @@ def store_temperature(options, run, trained, examples):
     else:
         tokens = trained.tokenize([text.text for text in examples])
         targets = [text.label for text in examples]
-    fitted = fit_temperature(trained, tokens, targets, vectors=options.vectors)
+    return fit_temperature(trained, tokens, targets, vectors=options.vectors)
+
+
+def store_temperature(run, temperature):
+    """Stores the temperature in the model of the run."""
     model = run.load_model()
-    model.temperature = fitted.temperature
+    model.temperature = temperature
     run.save_model(model)
-    return fitted
 
 
 def calibration_of(results, nll):
@@ -216,6 +228,12 @@ def say_fitted(calibration, unit):
     for name, title in rows.items():
         if name in after:
             print(f"  {title}: {before[name]:.4f} before, {after[name]:.4f} after")
+    spans = [part.get("span_calibration_error", 0.0) for part in (before, after)]
+    if spans[1] > spans[0]:
+        print(
+            "  Warning: the confidences of spans are less accurate than before. If you use them, "
+            f"restore the previous temperature with --temperature {before['temperature']:g}."
+        )
     if calibration["left_out"]:
         print(
             f"  {calibration['left_out']:,} sentences were left out, because the model gives their "

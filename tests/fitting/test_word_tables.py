@@ -95,3 +95,23 @@ def test_many_words(tmp_path, monkeypatch):
 def test_an_empty_file(tmp_path):
     with pytest.raises(ValueError, match="the file is empty"):
         table(tmp_path, "")
+
+
+def test_no_word_of_the_training_data_has_a_vector(tmp_path):
+    said = []
+    table(tmp_path, "maison 1 2\n", lines_of=said.append)
+    assert "0 of 6 words have a vector" in said[0]
+    assert said[1].startswith("Warning: no word of the training data has a vector")
+    table(tmp_path, lines_of=said.append)
+    assert len(said) == 3
+
+
+def test_a_folder_with_an_array(tmp_path):
+    words = tmp_path / "glove"
+    words.mkdir()
+    np.save(words / "glove.npy", np.eye(2, dtype="f"))
+    (words / "words").write_text("")
+    options = argparse.Namespace(vectors=str(words), max_vocabulary=None, seed=1)
+    options.lowercase_fallback = True
+    with pytest.raises(ValueError, match="glove.npy has no words: expected glove.txt"):
+        read_word_table(options, TokenIndexer.from_sentences(SENTENCES), print)

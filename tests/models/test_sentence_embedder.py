@@ -143,6 +143,8 @@ def test_errors():
     model.compile("sgd")
     with pytest.raises(ValueError, match="must have pairs of texts"):
         model.train_on_batch(FIRST)
+    with pytest.raises(ValueError, match=r"must also have those of `second` texts; got \['first'"):
+        model({"first": FIRST})
     with pytest.raises(ValueError, match="one similarity for each pair .* for 3 texts per row"):
         model.train_on_batch({"first": FIRST, "second": SECOND, "third": THIRD}, np.ones(6))
     before = model.get_weights()

@@ -26,6 +26,7 @@ def test_local_paths_are_not_changed(tmp_path):
     "source, suggestion",
     [
         ("elmo_orignal", " Did you mean 'elmo_original'?"),
+        ("all-MiniLM-L6-v2", " Did you mean 'all_minilm_l6_v2'?"),
         ("bert-base-uncased", " Did you mean 'bert_base_uncased'?"),
         ("sentence-transformers/x", " Did you mean 'hf://sentence-transformers/x'?"),
         ("runs/ner", ""),

@@ -91,3 +91,14 @@ def test_a_missing_text(readers, name, missing):
     """Tables read by pandas have NaN in empty cells."""
     with pytest.raises(ValueError, match=rf"`texts?\[1\]` must be a string; got {missing!r}."):
         readers[name](["a", missing])
+
+
+def test_an_embedder_reads_raw_texts(readers):
+    with pytest.raises(ValueError, match=r"must be raw texts, not lists of tokens; got \['a'\]"):
+        readers["embedder"](["a", ["a"]])
+    assert readers["embedder"](text for text in ["a", "a text"]).vectors.shape == (2, 4)
+
+
+def test_a_prompt_of_a_model_without_prompts(readers):
+    with pytest.raises(ValueError, match="the model has no prompts; got 'query'"):
+        readers["embedder"](["a"], "query")

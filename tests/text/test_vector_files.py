@@ -174,3 +174,8 @@ def test_unreadable_and_damaged(tmp_path):
     path.write_bytes(gzip.compress(b"a 1 2\n" * 999)[:-20])
     with pytest.raises(ValueError, match="a.txt.gz: the file is damaged or not a gzip file"):
         read(path)
+
+
+def test_a_parquet_file(tmp_path):
+    with pytest.raises(ValueError, match=r"words.parquet: .* Give the NumPy file \(\*.npy\)"):
+        read(write(tmp_path, "words.parquet", b"PAR1"))

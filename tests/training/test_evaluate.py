@@ -15,6 +15,7 @@ from tests.training.labeling import ask, refused, results, train_classifier
 from tfreps.__main__ import main
 from tfreps._src.runs.run_lock import locked
 from tfreps.reports import calibration_error
+from training.evaluate import say_fitted
 
 # Predictions of the known tagger: B-PER O B-LOC; O B-LOC.
 CONLL = "Ada B-PER\nsaw O\nRome B-PER\n\nslept O\nRome B-LOC\n"
@@ -144,6 +145,26 @@ def test_the_threshold_of_the_validation_data_follows_the_temperature(labels):
     ask("evaluate", run, "--data", data, "--fit-temperature")  # once more, from scratch
     fitted = results(run)["evaluation"]["calibration"]
     assert_close(fitted["after"]["temperature"], fitted["before"]["temperature"])
+
+
+@pytest.mark.parametrize("kind", ["tags", "labels"])
+def test_a_given_temperature(kind, request):
+    run, data = request.getfixturevalue(kind)
+    before = confidences(tfreps.load(run), kind)
+    ask("evaluate", run, "--data", data, "--temperature", 2.5)
+    assert results(run)["evaluation"]["temperature"] == tfreps.load(run).model.temperature == 2.5
+    ask("evaluate", run, "--data", data, "--temperature", 1)
+    after = confidences(tfreps.load(run), kind)
+    assert after[0] == before[0] and np.array_equal(after[1], before[1])
+
+
+def test_a_warning_about_spans(capsys):
+    before = {"temperature": 1.0, "nll": 0.5, "span_calibration_error": 0.1}
+    for error, warns in [(0.2, True), (0.1, False), (0.05, False)]:
+        after = {"temperature": 2.0, "nll": 0.4, "span_calibration_error": error}
+        say_fitted({"before": before, "after": after, "left_out": 0}, "token")
+        said = capsys.readouterr().out
+        assert ("restore the previous temperature with --temperature 1." in said) == warns
 
 
 def test_temperatures_that_cannot_be_fitted_or_stored(tags, labels, tmp_path, capsys):

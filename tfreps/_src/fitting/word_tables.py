@@ -15,7 +15,7 @@ from tfreps._src.text.vocabulary import Vocabulary
 from tfreps._src.text.word_vectors import WordVectors
 
 # Names of files of static word vectors, one of which an archive may contain.
-VECTOR_FILES = ".txt", ".vec", ".txt.gz", ".vec.gz"
+VECTOR_FILES = ".txt", ".vec", ".txt.gz", ".vec.gz", ".npy"
 # Limits of a table if no size of the vocabulary is given.
 MAX_WORDS = 1_000_000
 MAX_BYTES = 1 << 32
@@ -56,6 +56,11 @@ def read_word_table(options, indexer, say) -> WordTable:
         f"not trained. The table has {len(tokens):,} x {vectors.matrix.shape[1]} numbers "
         f"({vectors.matrix.nbytes / 1e6:,.0f} MB)."
     )
+    if not found:
+        say(
+            "Warning: no word of the training data has a vector in this file. Check that both have "
+            "the same language, and that their texts are split into tokens in the same way."
+        )
     return WordTable(grown, vectors, len(words))
 
 

@@ -98,11 +98,15 @@ class TextEmbedder(WholeTextModel):
                 tokens than the model has learned positions.
         """
         check_list("`texts`", texts)
+        texts = list(texts)
+        lists = [text for text in texts if not isinstance(text, str)]
+        if lists:
+            raise ValueError(f"`texts` must be raw texts, not lists of tokens; got {lists[0]!r}.")
         before = self.prompt_text(prompt)
         tokens = self.tokenize([before + text for text in texts])
         rows = self._rows(tokens, ("vectors",), {})
         vectors = np.array([vector for (vector,) in rows], "float32")
-        return TextEmbeddings(list(texts), vectors.reshape(len(texts), self.model.vector_dim))
+        return TextEmbeddings(texts, vectors.reshape(len(texts), self.model.vector_dim))
 
     def prompt_text(self, prompt: str | None = None) -> str:
         """Returns the text of a prompt; `None` selects `default_prompt`, or `""` without one.

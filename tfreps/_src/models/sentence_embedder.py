@@ -125,6 +125,11 @@ class SentenceEmbedder(PublishedEmbedder, SentenceLossModel, keras.Model):
     def call(self, features: Features, training: bool = False) -> Outputs:
         if not _are_pairs(features):
             return {"vectors": self._vectors(features, training)}
+        if "second" not in features:
+            raise ValueError(
+                "A batch with the features of `first` texts must also have those of `second` "
+                f"texts; got {sorted(features)}."
+            )
         texts = [features[name] for name in TEXTS if name in features]
         found = [self._vectors(text, training) for text in texts]
         return {"vectors": tf.stack(found, axis=1)}  # [B, 2 or 3, D]

@@ -127,7 +127,7 @@ def _only_file(folder: pathlib.Path, suffixes: tuple[str, ...]) -> pathlib.Path:
 
 def _suggestion(source: str) -> str:
     """Returns a sentence with the name or address that a missing source probably means, or `""`."""
-    found = difflib.get_close_matches(source, preset_table.rows(), 1, cutoff=0.75)
+    found = difflib.get_close_matches(source.lower(), preset_table.rows(), 1, cutoff=0.75)
     is_repository = re.fullmatch(r"\w[^/\s]*/\w[^/\s]*", source) is not None
     if is_repository and not pathlib.Path(source).parent.exists():
         found = [hub_repositories.SCHEME + source]

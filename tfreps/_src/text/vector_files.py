@@ -52,6 +52,11 @@ def vector_rows(path: str, file_format: FileFormat | None = None) -> Iterator[Ve
     if path.endswith(".npy"):
         yield from _array_rows(path)
         return
+    if path.endswith(".parquet"):
+        raise ValueError(
+            f"{path}: word vectors are not read from a Parquet file. Give the NumPy file (*.npy) "
+            "of the vectors, in whose folder a Parquet file with their words can be."
+        )
     if file_format is None:
         file_format = "binary" if path.removesuffix(".gz").endswith(".bin") else "text"
     try:
