@@ -105,9 +105,14 @@ def inner_periods(text):
 
 
 def ends(text, n):
-    """Whether a lower-case word ends before the period n, and a word with a capital follows."""
+    """Whether a word ends before the period n, and a word with a capital follows.
+
+    The word is in lower case, with three letters or more, or a name with five or more.
+    """
     start = n
     while start and unicodedata.category(text[start - 1]) == "Ll":
+        start -= 1
+    if n - start >= 4 and start and unicodedata.category(text[start - 1]) == "Lu":
         start -= 1
     before = text[start - 1 : start]
     rest = text[n + 1 :].lstrip(CLOSING)
@@ -213,6 +218,10 @@ def test_equal_to_the_oracle_on_punctuation(text):
         ("US$1,000 at 10:30 -- see http://a.org/b; 5% off...", None),
         ("It’s Apple’s best, from the U.S.", "It ’s Apple ’s best , from the U.S."),
         ("He rose 7.5. They fell to No. 2.", "He rose 7.5. They fell to No. 2 ."),
+        (
+            'In London. He met Gov. Lee in "Paris." No.',
+            'In London . He met Gov. Lee in " Paris . " No .',
+        ),
         ("We cannot, o'clock and AT&T", "We cannot , o'clock and AT&T"),
     ],
 )

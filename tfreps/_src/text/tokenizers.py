@@ -30,9 +30,10 @@ _TREEBANK = (
         rf"\.([{_CLOSING}]*[{_WHITE_SPACE}]*)$",
         r"\1 . \2",
     ),
-    # The period of a lower-case word before a word with a capital.
+    # The period before a word with a capital, after a lower-case word or a name of five letters or
+    # more; a shorter one may be an abbreviation such as Mr. or Gov.
     (
-        rf"((?:^|[{_WHITE_SPACE}\"'(\[“‘])\p{{Ll}}{{3,}})"
+        rf"((?:^|[{_WHITE_SPACE}\"'(\[“‘])(?:\p{{Ll}}{{3,}}|\p{{Lu}}\p{{Ll}}{{4,}}))"
         rf"\.([{_CLOSING}]*[{_WHITE_SPACE}]+[\"'(\[“‘]*\p{{Lu}})",
         r"\1 . \2",
     ),
@@ -90,8 +91,9 @@ def tokenize(
       tokens, and so is every other character except white space. `don't!` becomes `don ' t !`.
     - "treebank": separates punctuation and contractions from words, as the Penn Treebank and
       CoNLL-2003 do: `U.N.`, `3.50` and `O'Neill` are tokens, and `didn't` becomes `did n't`. Suits
-      texts of one sentence: within a text, the period of a word with a capital stays attached to
-      it, as in `Mr. Smith`. Quotation marks do not change, and `cannot` is one token.
+      texts of one sentence: within a text, the period of a capitalized word with less than five
+      letters stays attached to it, as in `Mr. Smith`. Quotation marks do not change, and `cannot`
+      is one token.
     - a BERT tokenizer: splits texts into words, as its `word_rules` define them, not into pieces.
 
     The function uses only core TensorFlow operations, so that an exported model splits texts in
