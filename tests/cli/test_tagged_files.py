@@ -75,8 +75,7 @@ def test_errors_name_flags(tmp_path, text, given, message):
 
 def test_tokens_that_raw_text_would_not_have(capsys):
     sentences = [["In", "the", "U.N.", "."], ["Don", "n't"], *([["yes", "!"]] * 18)]
-    for how in ("spaces", "treebank"):
-        check_tokens(sentences, how)
+    check_tokens(sentences, "treebank")
     check_tokens(sentences[1:], "words")  # 1 of 19 sentences, 5.3%, differs
     check_tokens([*sentences[1:], ["no"]], "words")  # 1 of 20
     check_tokens([], "words")
@@ -89,10 +88,17 @@ def test_tokens_that_raw_text_would_not_have(capsys):
     assert "of 10% of the training sentences: 'U.N.' becomes 'U . N .'. " in shown[1]
 
 
+def test_marks_that_raw_text_attaches_to_words(capsys):
+    check_tokens([["In", "U.N.", "("], *([["yes"]] * 19), ["no", "."]], "spaces")  # 1 of 21
+    check_tokens([], "spaces")
+    assert capsys.readouterr().out == ""
+    check_tokens([*([["yes"]] * 18), ["no", "."]], "spaces")  # 1 of 19, 5.3%
+    assert capsys.readouterr().out.startswith("Note: punctuation marks are tokens of the training")
+
+
 def test_raw_text_of_chinese_has_no_spaces(capsys):
     sentences = [[*"王先生在", "1", "9", *"年。"]]
-    for how in ("characters", "spaces"):
-        check_tokens(sentences, how)
+    check_tokens(sentences, "characters")
     assert capsys.readouterr().out == ""
     check_tokens(sentences, "words")
     shown = capsys.readouterr().out

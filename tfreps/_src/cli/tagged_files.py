@@ -17,6 +17,7 @@ def separator(text):
     return {"tab": "\t", "\\t": "\t", "space": " "}.get(text, text)
 
 
+MARKS = frozenset(".,;:!?。，；：！？")  # punctuation marks that raw text attaches to words
 NUM_COMPARED = 2000  # training sentences whose tokens `check_tokens` compares
 # A space between characters of Chinese or Japanese, whose raw text has none.
 BETWEEN_CJK = re.compile(
@@ -113,13 +114,20 @@ def check_tokens(sentences, how: str, bert=None) -> None:
 
     `sentences` are the lists of tokens of the training data; the first `NUM_COMPARED` of them are
     joined by spaces, except between Chinese and Japanese characters, and tokenized as --tokens
-    says. With `spaces`, raw text has spaces between all tokens.
+    says. With `spaces`, punctuation marks that are tokens of their own cause a note.
     """
     from tfreps._src.text.tokenizers import tokenize
 
-    if how == "spaces":
-        return
     sentences = sentences[:NUM_COMPARED]
+    if how == "spaces":
+        with_marks = sum(not MARKS.isdisjoint(tokens) for tokens in sentences)
+        if with_marks > MAX_DIFFERING * len(sentences):
+            print(
+                "Note: punctuation marks are tokens of the training data, but with --tokens "
+                "spaces, tfreps tag and exports split text only at white space. If they will read "
+                "raw text, use --tokens treebank or words, or characters for Chinese characters."
+            )
+        return
     method = bert.tokenizer if how == "bert" and bert else how
     found = tokenize([BETWEEN_CJK.sub("", " ".join(tokens)) for tokens in sentences], method)
     differing = [pair for pair in zip(sentences, found, strict=True) if pair[0] != pair[1]]

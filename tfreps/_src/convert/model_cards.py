@@ -31,7 +31,7 @@ _SIZES = {  # option of a model: its name in the card
     "intermediate_dim": "Width of the feed-forward networks",
     "units": "LSTM units",
     "projection_dim": "Projection",
-    "max_sequence_length": "Longest text, in pieces",
+    "max_sequence_length": "Positions",
     "vocabulary_size": "Vocabulary",
 }
 
