@@ -30,7 +30,7 @@ SLSTM = "--encoder slstm --units 150 "
 STEPS, WINDOWS = (1, 3, 5, 7, 9), (1, 2, 3)
 OUTLINE = [(steps, 1) for steps in STEPS] + [(steps, w) for w in WINDOWS[1:] for steps in (1, 3, 5)]
 ROWS = {
-    "TextCNN": "--encoder cnn",
+    "TextCNN": "--encoder cnn --ngrams 0",
     "BiLSTM": "--encoder bilstm --units 150",
     "BiLSTM, 2 layers": "--encoder bilstm --units 150 --num-layers 2",
     "Transformer, 2 layers": (

@@ -73,7 +73,8 @@ FINE_TUNED = "--elmo {reviews}/elmo --elmo-fine-tune --epochs 5 "
 BILSTM = "--encoder bilstm --units 150 "
 SLSTM = "--encoder slstm --units 150 --set num_steps=3 "
 CNN = "--encoder cnn "
-LIGHT_CNN = "--encoder cnn --dropout 0.2 "
+PLAIN_CNN = "--encoder cnn --ngrams 0 "
+LIGHT_CNN = PLAIN_CNN + "--dropout 0.2 "
 WIDE_CNN = "--encoder cnn --set widths=1,2,3,4 num_filters=150 --patience 3 "
 LINEAR = "--linear-features "
 AVERAGED = "--bert-learning-rate 1e-4 --set decay=0.93 --epochs 15 --set ema_momentum=0.99 "
@@ -91,7 +92,7 @@ TOGETHER = (
 )
 ELMO_TOGETHER = "--train-vectors {inputs}/all.train.hdf5 --test-vectors {inputs}/all.test.hdf5 "
 MR_ELMO = "--train-vectors {reviews}/mr.train.hdf5 --validation-vectors {reviews}/mr.dev.hdf5 "
-MR_CNN = MR + "--tokens treebank " + CNN
+MR_CNN = MR + "--tokens treebank " + PLAIN_CNN
 # Table: name of a row -> (command, seeds).
 TABLES = {
     "resume_ner": {
@@ -125,6 +126,8 @@ TABLES = {
         "TextCNN, ELMo fine-tuned": (MR_CNN + FINE_TUNED + "--no-words", 3),
         "TextCNN, GloVe, ELMo frozen": (MR_CNN + GLOVE + MR_ELMO, 3),
         "TextCNN, GloVe, ELMo fine-tuned": (MR_CNN + GLOVE + FINE_TUNED, 3),
+        "TextCNN, n-grams (defaults)": (MR + CNN, 3),
+        "TextCNN, GloVe, n-grams (defaults)": (MR + GLOVE + CNN, 3),
         "TextCNN, GloVe, n-grams": (MR + "--config cnn_vectors " + GLOVE, 3),
         "MiniLM": (MR + MINILM, 3),
     },
@@ -133,7 +136,7 @@ TABLES = {
         "BiLSTM": (REVIEWS + BILSTM, 1),
         "S-LSTM": (REVIEWS + SLSTM, 1),
         "S-LSTM, attention": (REVIEWS + SLSTM + ATTENTION, 1),
-        "TextCNN, own vectors": (REVIEWS + OWN + CNN, 3),
+        "TextCNN, own vectors": (REVIEWS + OWN + PLAIN_CNN, 3),
         "TextCNN, own vectors, linear features": (REVIEWS + OWN + CNN + LINEAR, 3),
         "BiLSTM, own vectors": (REVIEWS + OWN + SLOW + BILSTM, 1),
         "S-LSTM, own vectors": (REVIEWS + OWN + SLOW + SLSTM, 1),
@@ -160,22 +163,22 @@ TABLES = {
         ),
         "MiniLM": (FDU_MTL.replace("--patience 3 ", "") + MINILM, 3),
         "TextCNN, ELMo fine-tuned": (
-            REVIEWS + FINE_TUNED + "--no-words " + CNN,
+            REVIEWS + FINE_TUNED + "--no-words " + PLAIN_CNN,
             1,
         ),
         "TextCNN, GloVe": (REVIEWS + GLOVE + LIGHT_CNN, 3),
-        "TextCNN, GloVe, ELMo frozen": (REVIEWS + GLOVE + ELMO + CNN, 3),
-        "TextCNN, GloVe, ELMo fine-tuned": (REVIEWS + GLOVE + FINE_TUNED + CNN, 1),
+        "TextCNN, GloVe, ELMo frozen": (REVIEWS + GLOVE + ELMO + PLAIN_CNN, 3),
+        "TextCNN, GloVe, ELMo fine-tuned": (REVIEWS + GLOVE + FINE_TUNED + PLAIN_CNN, 1),
     },
     "fdu_mtl_together": {
-        "TextCNN": (TOGETHER + CNN, 3),
-        "TextCNN, own vectors": (TOGETHER + OWN + CNN, 3),
+        "TextCNN": (TOGETHER + PLAIN_CNN, 3),
+        "TextCNN, own vectors": (TOGETHER + OWN + PLAIN_CNN, 3),
         "TextCNN, own vectors, linear features": (TOGETHER + OWN + CNN + LINEAR, 3),
         "S-LSTM, attention, own vectors, linear features": (
             TOGETHER + OWN + SLOW + SLSTM + ATTENTION + LINEAR,
             1,
         ),
-        "TextCNN, ELMo frozen": (TOGETHER + ELMO_TOGETHER + "--no-words " + CNN, 1),
+        "TextCNN, ELMo frozen": (TOGETHER + ELMO_TOGETHER + "--no-words " + PLAIN_CNN, 1),
         "TextCNN, own vectors, ELMo frozen, linear features": (
             TOGETHER + OWN + ELMO_TOGETHER + CNN + LINEAR,
             1,
@@ -191,8 +194,8 @@ TABLES = {
         "MiniLM": (TOGETHER.replace("--patience 3 ", "").replace("--lowercase ", "") + MINILM, 1),
     },
     "hotel_reviews": {
-        "TextCNN": (HOTEL + "--encoder cnn", 3),
-        "TextCNN, own vectors": (HOTEL + OWN + WIDE_CNN, 3),
+        "TextCNN": (HOTEL + PLAIN_CNN, 3),
+        "TextCNN, own vectors": (HOTEL + OWN + WIDE_CNN + "--ngrams 0", 3),
         "TextCNN, own vectors, linear features": (HOTEL + OWN + WIDE_CNN + LINEAR, 3),
         "S-LSTM": (HOTEL + SLSTM, 1),
         "S-LSTM, own vectors": (HOTEL + OWN + SLSTM, 1),

@@ -224,6 +224,24 @@ def test_options_that_agree(given):
 LONG, SHORT = [30, 0.5, 0.001, None, "constant"], [0.1, 0.001, 5e-5, "linear"]
 
 
+@pytest.mark.parametrize(
+    "given, ngrams",
+    [
+        ({"encoder": "cnn"}, 2),
+        ({"encoder": "cnn", "vectors": "v"}, 2),
+        ({"encoder": "cnn", "ngrams": 0}, 0),
+        ({"encoder": "cnn", "ngrams": 3}, 3),
+        ({"encoder": "cnn", "linear_features": True}, None),
+        ({"encoder": "cnn", "no_words": True, "train_vectors": "v"}, None),
+        ({"encoder": "slstm"}, None),
+    ],
+)
+def test_the_cnn_has_ngrams_by_default(given, ngrams):
+    options = argparse.Namespace(**{**default_values(COMMAND.options), **given})
+    settle(options, CLASSIFIER)
+    assert options.ngrams == ngrams
+
+
 # Values of the options in `NAMES`, and of pooling or characters.
 @pytest.mark.parametrize(
     "head, given, expected",

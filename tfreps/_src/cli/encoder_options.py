@@ -216,8 +216,9 @@ OF_ALL = {
         "linear.", excludes=("encoder=linear", "ngrams"),
     ),
     "ngrams": Option(
-        int, None, "Add the scores of a linear model of n-grams of 1 to N tokens; N is at most 3.",
-        at_least=1, below=4, excludes="encoder=linear",
+        int, None, "Add the scores of a linear model of n-grams of 1 to N tokens; N is at most 3, "
+        "and 0 adds none. Defaults to 2 for cnn without --linear-features and --no-words, and "
+        "otherwise to 0.", at_least=0, below=4, excludes="encoder=linear",
     ),
     "linear_dropout": Option(
         float, 0.0, "Dropout rate of the features of the linear model.",
@@ -268,6 +269,8 @@ def settle(options, head: str) -> None:
             defaults["schedule"] = "linear"
     if head == CLASSIFIER:
         defaults["pooling"] = kind.pooling
+        has_ngrams = options.encoder == "cnn" and not options.linear_features
+        defaults["ngrams"] = 2 if has_ngrams and not options.no_words else None
     elif "characters" in kind.options:
         has_bilm = options.elmo or options.elmo_weights or options.train_vectors
         one_by_one = options.tokens == "characters"
