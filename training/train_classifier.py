@@ -141,6 +141,7 @@ def train(options, earlier):
     inputs = inputs._replace(stored=batches["train"].vector_shape)
     with strategy.scope():
         model = make_model(options, inputs, label_set)
+    inputs = inputs._replace(vectors=None)  # the model has a copy
 
     run = begin_run(COMMAND, options, earlier)
     reading.keep(run, inputs.indexer)
