@@ -184,7 +184,7 @@ def embed_lines(options, found):
     def blocks():
         for block in blocks_of_lines(options):
             yield found.embed(block, options.prompt).vectors
-            progress(len(block), 0)
+            progress(len(block))
 
     shape = count, found.model.vector_dim
     write_vectors(options.output, blocks(), shape, options.dtype)
@@ -213,7 +213,7 @@ def embed_pieces(options, found):
                 for i, output in enumerate(found.encode(block)):
                     put(first + i, output.vectors.astype(options.dtype))
         first += len(block)
-        progress(len(block), 0)
+        progress(len(block))
     if not file.complete:
         file.finish(None if options.forget_sentences else index)
     say_written(options, file, f"{texts:,} texts, {counts.total():,} words")
@@ -346,7 +346,7 @@ def write(options, file, encoder, counts):
 
     frequent = [token for token, count in counts.most_common(options.cache) if count > 1]
     cached = of_totals(make_progress("token vectors", len(frequent)))
-    encoder.keep(frequent, lambda done: cached(done, done))
+    encoder.keep(frequent, lambda done: cached(done, 0))
     index, digests, first, skipped = {}, [], 0, 0
     progress = None
     for number, window in enumerate(windows(read_sentences(options))):

@@ -116,7 +116,7 @@ def print_texts(options, found):
     for first in range(0, len(texts), LINES):
         block = texts[first : first + LINES]
         vectors.append(found.embed(block, options.text_prompt).vectors)
-        progress(len(block), 0)
+        progress(len(block))
     cosines = cosines_of(query, np.concatenate(vectors))[0]
     print(f"{len(texts):,} texts. Cosines with {options.query!r}:\n")
     for number in np.argsort(-cosines, kind="stable")[: options.count]:

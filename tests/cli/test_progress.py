@@ -35,3 +35,12 @@ def test_totals_and_the_time_that_is_left(monkeypatch, capsys):
     now[0] = 20.0
     say(15, 1000)
     assert capsys.readouterr().err == "15 lines, 1,000 tokens, 50 tokens/s, 1:20 left\n"
+
+
+def test_items_without_tokens(monkeypatch, capsys):
+    now = [0.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    say = progress.make_progress("texts", 4000)
+    now[0] = 20.0
+    say(1000)
+    assert capsys.readouterr().err == "1,000 texts, 50 texts/s, 1:00 left\n"

@@ -89,12 +89,13 @@ def test_description():
         "  x     1,100   99.7%",
         "  z         2    0.2%",
         "  rare      1    0.1%",
-        "Always predicting 'x' would be right for 99.7%; the largest class has 1100.0 times as",
-        "many examples as the smallest.",
+        "The largest class has 1100.0 times as many examples as the smallest. Always predicting",
+        "'x' gives an accuracy of 99.7%.",
         "Warning: 1 class with only one example ('rare').",
         "Warning: the classes are imbalanced; evaluate with F1 instead of accuracy.",
     ]
     many = describe_classes([str(n) for n in range(30)] * 2, longest=3)
     assert "  and 54 examples of the other 27 classes" in many and "Warning" not in many
+    assert "accuracy" not in describe_classes(["0"] * 101 + ["1"] * 100)
     with pytest.raises(ValueError, match="at least one example"):
         describe_classes([])

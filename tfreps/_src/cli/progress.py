@@ -11,20 +11,23 @@ def make_progress(what: str, total: int | None = None) -> Callable[[int, int], N
     """Returns a function that counts items and tokens, and prints their numbers at intervals.
 
     The lines are printed at most once per second on a terminal, and at most every 10 seconds
-    otherwise. They contain the speed and, if the total number of tokens is given, the time left.
+    otherwise. They contain the speed and, if `total` is given, the time left. The speed and
+    `total` are in tokens, or in items if the function is called without numbers of tokens.
     """
     begin = last = time.monotonic()
     things = tokens = 0
     pause = OFTEN if sys.stderr.isatty() else SELDOM
 
-    def progress(more: int, more_tokens: int) -> None:
+    def progress(more: int, more_tokens: int = 0) -> None:
         nonlocal last, things, tokens
         things, tokens, now = things + more, tokens + more_tokens, time.monotonic()
         if now - last >= pause:
-            last, rate = now, tokens / (now - begin)
-            line = f"{things:,} {what}, {tokens:,} tokens, {rate:,.0f} tokens/s"
+            counted, unit = (tokens, "tokens") if tokens else (things, what)
+            last, rate = now, counted / (now - begin)
+            line = f"{things:,} {what}, {tokens:,} tokens" if tokens else f"{things:,} {what}"
+            line += f", {rate:,.0f} {unit}/s"
             if total is not None and rate:
-                left = (total - tokens) / rate
+                left = (total - counted) / rate
                 line += f", {left // 60:.0f}:{left % 60:02.0f} left"
             print(line, file=sys.stderr, flush=True)
 

@@ -87,8 +87,9 @@ def class_counts(labels: Sequence[Hashable]) -> dict[Hashable, int]:
 def describe_classes(labels: Sequence[Hashable], longest: int = 20) -> str:
     """Describes the distribution of examples over classes as text.
 
-    The text has one line per class with the number and share of its examples, followed by the share
-    of the largest class, which is the accuracy that a classifier has to exceed. It ends with a
+    The text has one line per class with the number and share of its examples. If the largest class
+    has at least 1.5 times as many examples as the smallest, a sentence states the accuracy of
+    always predicting the largest class, which a classifier has to exceed. The text ends with a
     warning if a class has only one example, and with another if the largest class has at least ten
     times as many examples as the smallest.
 
@@ -109,8 +110,8 @@ def describe_classes(labels: Sequence[Hashable], longest: int = 20) -> str:
         40 examples of 2 classes:
           good  30   75.0%
           bad   10   25.0%
-        Always predicting 'good' would be right for 75.0%; the largest class has 3.0 times as
-        many examples as the smallest.
+        The largest class has 3.0 times as many examples as the smallest. Always predicting
+        'good' gives an accuracy of 75.0%.
     """
     if not labels:
         raise ValueError("`labels` must have at least one example; got none.")
@@ -128,10 +129,11 @@ def describe_classes(labels: Sequence[Hashable], longest: int = 20) -> str:
     if len(counts) > longest:
         others = total - sum(count for _, count in listed)
         lines.append(f"  and {others:,} examples of the other {_classes(len(counts) - longest)}")
-    lines.append(
-        f"Always predicting {largest!r} would be right for {100 * most / total:.1f}%; the largest "
-        f"class has {most / fewest:.1f} times as\nmany examples as the smallest."
-    )
+    if most >= 1.5 * fewest:
+        lines.append(
+            f"The largest class has {most / fewest:.1f} times as many examples as the smallest. "
+            f"Always predicting\n{largest!r} gives an accuracy of {100 * most / total:.1f}%."
+        )
     alone = [label for label, count in counts.items() if count == 1]
     if alone:
         named = ", ".join(repr(label) for label in alone[:5]) + ", ..." * (len(alone) > 5)
