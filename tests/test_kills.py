@@ -49,8 +49,8 @@ def test_a_run_can_be_begun_anew_after_a_kill_at_any_file(tmp_path, earlier):
 
     def write(folder=path):
         run = RunFolder.create(folder, "train-tagger", {"seed": 1}, overwrite=True)
-        run.keep(run.vocabulary_path, lambda path: path.write_text("a\nb\n"))
-        run.keep(run.tags_path, lambda path: path.write_text("O\n"))
+        run.write_asset(run.vocabulary_path, lambda path: path.write_text("a\nb\n"))
+        run.write_asset(run.tags_path, lambda path: path.write_text("O\n"))
         run.save_model(model)
         run.write_results({"f1": 0.5})
 

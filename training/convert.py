@@ -209,9 +209,9 @@ def run_from_bilm(options, trained, vocabulary):
     with replacing(run, parents=True) as folder:
         created = RunFolder.create(folder, COMMAND.name, vars(options))
         if vocabulary is not None:
-            created.keep(created.vocabulary_path, vocabulary.write)
+            created.write_asset(created.vocabulary_path, vocabulary.write)
         if trained.word_characters is not None:
-            created.keep(created.word_characters_path, trained.word_characters.write)
+            created.write_asset(created.word_characters_path, trained.word_characters.write)
         created.save_model(model)
     print(f"Wrote {run}: {model.count_params():,} parameters, ", end="")
     name = shlex.quote(str(run))

@@ -77,7 +77,7 @@ def train(options, earlier):
         build_optimizer(model)
 
     run = training_command.begin_run(COMMAND, options, earlier)
-    run.keep(run.tokenizer_path, lambda path: write_tokenizer(tokenizer, path))
+    run.write_asset(run.tokenizer_path, lambda path: write_tokenizer(tokenizer, path))
     sizes = {"texts": counts["texts"], "tokens": train_batches.num_tokens}
     sizes["parameters"] = model.count_params()
     run.write_results({**run.results(), "training": sizes})
@@ -90,7 +90,7 @@ def train(options, earlier):
         resume=options.resume,
     )
     length = options.epochs, train_batches.num_tokens, options.time_limit_minutes, options.log_every
-    log = EpochLog(run.logs_path, *length, say=say_progress)
+    log = EpochLog(run.logs_path, *length, print_fn=say_progress)
 
     def begun(step):
         training_command.say_start(run, model, f": {steps:,} steps", step)

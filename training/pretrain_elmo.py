@@ -46,7 +46,7 @@ def start(options):
 
     # Keras warns about every data set of unknown length.
     warnings.filterwarnings("ignore", message="Your input ran out of data")
-    return run_training(COMMAND, options, train, free=MAY_CHANGE)
+    return run_training(COMMAND, options, train, may_change=MAY_CHANGE)
 
 
 def train(options, earlier):
@@ -85,12 +85,12 @@ def train(options, earlier):
         restore_accumulators(model, accumulators)
 
     run = training_command.begin_run(COMMAND, options, earlier)
-    run.keep(run.vocabulary_path, vocabulary.write)
+    run.write_asset(run.vocabulary_path, vocabulary.write)
     plan = FitPlan(
         epochs.num_epochs,
         "val_perplexity",
         time_limit_minutes=options.time_limit_minutes,
-        measure_when_over=True,
+        evaluate_at_time_limit=True,
         checkpoint_every=options.checkpoint_every,
         resume=options.resume,
     )
@@ -225,11 +225,11 @@ def make_log(options, run, total_steps, sample):
         run.logs_path,
         options.batch_size * options.unroll_steps,
         total_steps,
-        every=options.log_every,
+        update_freq=options.log_every,
         time_limit_minutes=options.time_limit_minutes,
         train_sample=sample,
         histograms=options.histograms,
-        say=say_progress,
+        print_fn=say_progress,
     )
 
 

@@ -105,7 +105,7 @@ def start(options):
     if options.tokens is None and not encoder_options.ENCODERS[options.encoder].brings_tokens:
         options.tokens = "words"
     encoder_options.settle(options, encoder_options.CLASSIFIER)
-    return run_training(COMMAND, options, train, free=encoder_options.MAY_CHANGE)
+    return run_training(COMMAND, options, train, may_change=encoder_options.MAY_CHANGE)
 
 
 def train(options, earlier):
@@ -145,7 +145,7 @@ def train(options, earlier):
 
     run = begin_run(COMMAND, options, earlier)
     reading.keep(run, inputs.indexer)
-    run.keep(run.labels_path, label_set.write)
+    run.write_asset(run.labels_path, label_set.write)
     what = about(batches["train"], parts["train"].num_truncated)
     begun = functools.partial(say_start, run, model, what)
     held_out = batches.get("validation")

@@ -120,7 +120,7 @@ def start(options):
             "--smoothing 0.1."
         )
     new = {**vars(options), "resume": False}
-    with RunFolder.begin(options.run, COMMAND.name, new), stopped_by_signals():
+    with RunFolder.open_for_training(options.run, COMMAND.name, new), stopped_by_signals():
         train(options)
 
 
@@ -175,8 +175,8 @@ def train(options):
     with held_back():  # signals wait, so that the run folder is complete
         unused = unused_options(options, own_options(COMMAND))
         run = RunFolder.create(options.run, COMMAND.name, vars(options), options.overwrite, unused)
-        run.keep(run.vocabulary_path, indexer.vocabulary.write)
-        run.keep(run.tags_path, tag_set.write)
+        run.write_asset(run.vocabulary_path, indexer.vocabulary.write)
+        run.write_asset(run.tags_path, tag_set.write)
         run.save_model(model)
         run.write_results(results)
     say(run, parts["train"], model, results)

@@ -65,7 +65,7 @@ def start(options):
     from tfreps._src.cli.training_command import run_training
 
     encoder_options.settle(options, encoder_options.TAGGER)
-    return run_training(COMMAND, options, train, free=encoder_options.MAY_CHANGE)
+    return run_training(COMMAND, options, train, may_change=encoder_options.MAY_CHANGE)
 
 
 def train(options, earlier):
@@ -100,7 +100,7 @@ def train(options, earlier):
 
     run = begin_run(COMMAND, options, earlier)
     reading.keep(run, inputs.indexer)
-    run.keep(run.tags_path, tag_set.write)
+    run.write_asset(run.tags_path, tag_set.write)
     begun = functools.partial(say_start, run, model, about(batches["train"], tag_set))
     monitor = "val_span_f1" if scheme else "val_accuracy"
     best = labeling.fit(

@@ -47,7 +47,7 @@ def test_a_metric_of_which_more_is_better_and_patience():
         callback.step += 1
         callback.on_epoch_end(0, {"val_f1": f1})
         stopped.append(callback.model.stop_training)
-    assert len(saved) == 2 and callback.best == {"f1": 0.7, "step": 3} and callback.waited == 2
+    assert len(saved) == 2 and callback.best == {"f1": 0.7, "step": 3} and callback.wait == 2
     assert stopped == [False, False, False, False, True] and callback.patience_exceeded()
 
 
@@ -58,8 +58,8 @@ def test_a_state_goes_on_where_it_was():
     second = BestModel(lambda model: pytest.fail("it is not better"), "val_f1", patience=3)
     second.restore_state(first.state())
     second.on_epoch_end(0, {"val_f1": 0.45})
-    assert second.best == {"f1": 0.5, "step": 0} and second.waited == 2
-    assert first.waited == 1
+    assert second.best == {"f1": 0.5, "step": 0} and second.wait == 2
+    assert first.wait == 1
 
 
 def test_steps_of_several_calls_of_fit():

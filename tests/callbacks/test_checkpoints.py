@@ -19,16 +19,16 @@ def kept(folder):
 def test_checkpoints_every_so_often_and_at_the_end(tmp_path):
     keeper = BestModel(lambda model: None, "val_f1")
     keeper.best = {"f1": 2.5}
-    checkpoints = checkpoints_in(tmp_path, every=3, callbacks={"best": keeper})
+    checkpoints = checkpoints_in(tmp_path, save_freq=3, callbacks={"best": keeper})
     fit(make_model(), 7, [checkpoints])
     assert kept(tmp_path) == [6, 7] and checkpoints.step == 7
     _, arrays, state = load_latest_checkpoint(tmp_path)
-    states = {"best": {"step": 0, "best": {"f1": 2.5}, "waited": 0}}
+    states = {"best": {"step": 0, "best": {"f1": 2.5}, "wait": 0}}
     expected = {"position": {"line": 7}, "callbacks": states, "in_epoch": False}
-    assert state == {**expected, "unmeasured": None}
+    assert state == {**expected, "pending_metrics": None}
     assert {name.split("/")[0] for name in arrays} == {"model", "metrics", "optimizer"}
     assert any(name.endswith("seed_generator_state") for name in arrays)
-    fit(make_model(), 6, [checkpoints_in(tmp_path / "b", every=3)])  # the last step only once
+    fit(make_model(), 6, [checkpoints_in(tmp_path / "b", save_freq=3)])  # the last step only once
     assert load_latest_checkpoint(tmp_path / "b")[2]["in_epoch"] is False
 
 
@@ -43,7 +43,7 @@ def test_a_restored_model_goes_on_as_if_nothing_had_happened(tmp_path, optimizer
     whole = make_model(optimizer=optimizer())
     fit(whole, 8, [])
     fit(
-        make_model(optimizer=optimizer()), 5, [checkpoints_in(tmp_path, every=4)]
+        make_model(optimizer=optimizer()), 5, [checkpoints_in(tmp_path, save_freq=4)]
     )  # saves at 4, then 5
     (tmp_path / "step-00000005.safetensors").unlink()
 
@@ -86,7 +86,7 @@ def test_a_full_disk_does_not_stop_training(tmp_path, monkeypatch, caplog):
         return save(folder, step, *rest)
 
     monkeypatch.setattr(checkpoints_module, "save_checkpoint", full)
-    fit(make_model(), 5, [checkpoints_in(tmp_path, every=2)])
+    fit(make_model(), 5, [checkpoints_in(tmp_path, save_freq=2)])
     assert kept(tmp_path) == [2, 5]
     assert "could not save the checkpoint of step 4: [Errno 28] No space" in caplog.text
 
@@ -97,7 +97,7 @@ def test_a_model_that_has_diverged_is_not_saved(tmp_path):
     with pytest.raises(
         ValueError, match="has diverged: at step 2 .*run with a lower learning rate"
     ):
-        fit(model, 5, [checkpoints_in(tmp_path, every=2)])
+        fit(model, 5, [checkpoints_in(tmp_path, save_freq=2)])
     assert load_latest_checkpoint(tmp_path) is None
 
 
@@ -108,7 +108,7 @@ def test_callbacks_in_any_order(tmp_path, order):
 
     def made():
         keeper = BestModel(lambda model: None, "sampled_perplexity")
-        return keeper, Checkpoints(tmp_path, every=2, callbacks={"best_model": keeper})
+        return keeper, Checkpoints(tmp_path, save_freq=2, callbacks={"best_model": keeper})
 
     callbacks = made()
     fit(make_model(), 3, callbacks[order], epochs=2)
@@ -131,7 +131,7 @@ def test_time_ends_fit_within_an_epoch(tmp_path):
     assert step == 1 and state["in_epoch"]
 
 
-@pytest.mark.parametrize("steps, more", [(4, {"measure_when_over": True}), (1, {})])
+@pytest.mark.parametrize("steps, more", [(4, {"evaluate_at_time_limit": True}), (1, {})])
 def test_time_ends_an_epoch_as_any_other(tmp_path, steps, more):
     checkpoints, model = checkpoints_in(tmp_path, time_limit_minutes=1e-9, **more), make_model()
     fit(model, steps, [checkpoints], epochs=2)

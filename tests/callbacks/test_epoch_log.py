@@ -22,7 +22,7 @@ def log_of(folder, epochs, step, said=None):
     """Returns a log in the middle of a run, and its lines."""
     said = [] if said is None else said
     say = lambda text, final=False, progress=False: said.append(text)  # noqa: E731
-    log = EpochLog(folder, epochs, tokens_per_epoch=40, say=say)
+    log = EpochLog(folder, epochs, tokens_per_epoch=40, print_fn=say)
     log.step = step
     log.set_model(make_model())
     return log, said
@@ -46,7 +46,7 @@ def test_every_metric_of_every_epoch_is_written(tmp_path):
 
 
 def test_figures_within_an_epoch(tmp_path):
-    train(tmp_path, every=3)
+    train(tmp_path, update_freq=3)
     found = [(line["step"], line.get("epoch"), line["run"]) for line in lines(tmp_path)]
     assert found == [(3, None, "train"), (4, 1, "train"), (6, None, "train"), (8, 2, "train")]
 
@@ -87,7 +87,7 @@ def test_pace_counts_tokens_of_the_epochs_left(tmp_path, monkeypatch):
 
 def test_a_log_alone_knows_where_fit_ends_and_says_no_pace(tmp_path):
     said = []
-    log = EpochLog(tmp_path, say=lambda text, final=False, progress=False: said.append(text))
+    log = EpochLog(tmp_path, print_fn=lambda text, final=False, progress=False: said.append(text))
     fit(make_model(), 2, [log], epochs=2)
     assert said[-1].startswith("epoch 2 of 2 | train sampled_perplexity ")
     assert "tokens" not in said[-1]

@@ -25,7 +25,7 @@ def test_history_of_steps_that_come_again_is_dropped(tmp_path):
 
 def test_lines_of_progress_go_to_whoever_shows_them(tmp_path, capsys):
     said = []
-    log = make_log(tmp_path, say=lambda text, **how: said.append((text, how)))
+    log = make_log(tmp_path, print_fn=lambda text, **how: said.append((text, how)))
     log._say("half way", progress=True)
     log._say("done", final=True)
     assert said == [

@@ -19,11 +19,12 @@ def train(folder, steps, epochs=1, **options):
     return model, log
 
 
-def log_with_ears(folder, total_steps, every=2, **options):
+def log_with_ears(folder, total_steps, update_freq=2, **options):
     """Returns a log and the list of its lines."""
     said = []
     say = lambda text, **how: said.append(text)  # noqa: E731
-    return TrainingLog(folder, 10, total_steps, every=every, say=say, **options), said
+    options |= {"update_freq": update_freq, "print_fn": say}
+    return TrainingLog(folder, 10, total_steps, **options), said
 
 
 def lines(folder):
@@ -32,9 +33,9 @@ def lines(folder):
 
 def test_figures_are_means_over_their_windows(tmp_path):
     """There is a point at every second step, and windows end with their epoch."""
-    train(tmp_path, 5, epochs=2, every=2)
+    train(tmp_path, 5, epochs=2, update_freq=2)
     single = tmp_path / "single"
-    train(single, 5, epochs=2, every=1)
+    train(single, 5, epochs=2, update_freq=1)
     name = "training/sampled_perplexity"
     each = {line["step"]: line[name] for line in lines(single) if name in line}
     assert list(each) == list(range(1, 11))
@@ -86,14 +87,15 @@ def test_tokens_per_second_count_training_alone(tmp_path, monkeypatch):
 
 def test_progress(tmp_path):
     said = []
-    train(tmp_path, 4, every=2, say=lambda text, progress=False, **_: progress or said.append(text))
+    print_fn = lambda text, progress=False, **_: progress or said.append(text)  # noqa: E731
+    train(tmp_path, 4, update_freq=2, print_fn=print_fn)
     first, second = said
     assert first.startswith("step 2 of 4 | sampled perplexity ")
     assert second.endswith(" tokens/s | 0:00 left")
 
 
 def test_validation_metrics_and_histograms(tmp_path):
-    log, said = log_with_ears(tmp_path, 4, every=9, histograms=True)
+    log, said = log_with_ears(tmp_path, 4, update_freq=9, histograms=True)
     log.set_model(make_model())
     log.step = 4
     log.on_epoch_end(0, {"val_perplexity": 2.5, "val_forward_perplexity": 2.0, "loss": 1.0})

@@ -72,10 +72,10 @@ def test_a_run_and_its_resumption(tmp_path):
     assert is_earlier and options["epochs"] == 4  # the rate is constant
     with pytest.raises(ValueError, match="started with different options: test"):
         run(tmp_path / "run", "--resume", "--test", "b.txt")
-    run(tmp_path / "run", "--resume", "--test", "b.txt", free=["test"])
+    run(tmp_path / "run", "--resume", "--test", "b.txt", may_change=["test"])
     stored = RunFolder.open(tmp_path / "run").options  # the next resumption goes on with these
     assert stored["epochs"] == 4 and stored["test"] == "b.txt" and "resume" not in stored
-    assert run(tmp_path / "run", "--resume", free=["test"])[0]["epochs"] == 4
+    assert run(tmp_path / "run", "--resume", may_change=["test"])[0]["epochs"] == 4
 
 
 def end(folder, *words):
@@ -100,7 +100,7 @@ def test_the_checkpoints_of_a_run_that_has_ended_are_removed(tmp_path, capsys):
 
     def resume(*words):
         options = COMMAND.parse(["--run", str(folder), "--resume", *words])
-        run_training(COMMAND, options, None, free=["test"])
+        run_training(COMMAND, options, None, may_change=["test"])
 
     resume()
     resume("--time-limit-minutes", "3")

@@ -28,7 +28,7 @@ def test_a_worker_writes_nothing_into_the_folder(tmp_path):
     RunFolder.create(tmp_path / "run", "train-tagger", {"seed": 1})
     before = snapshot(tmp_path)
     run = WorkerRun.open(tmp_path / "run", "train-tagger")
-    run.keep(run.tags_path, lambda path: path.write_text("O"))
+    run.write_asset(run.tags_path, lambda path: path.write_text("O"))
     run.write_results({"steps": 1})
     run.set_options({"seed": 2})
     run.write_options()
@@ -38,7 +38,7 @@ def test_a_worker_writes_nothing_into_the_folder(tmp_path):
             compiled=False, save=lambda path: saved.append(path.write_bytes(b"x"))
         )
     )
-    assert saved == [1] and not run.writes
+    assert saved == [1] and not run.is_writer
     assert snapshot(tmp_path) == before
     assert not run.logs_path.is_relative_to(tmp_path)
 
@@ -70,7 +70,7 @@ def test_a_disk_error_is_shared_with_the_other_workers(tmp_path, monkeypatch):
     def fail(*args):
         raise PermissionError(13, "Permission denied", "run")
 
-    monkeypatch.setattr(WorkerRun, "find_earlier", fail)
+    monkeypatch.setattr(WorkerRun, "find_run_to_resume", fail)
     worker, shared = OtherWorker(), []
 
     @contextlib.contextmanager

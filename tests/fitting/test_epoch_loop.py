@@ -44,7 +44,7 @@ def make_run(folder):
     saved, results = [], folder / "results.json"
     folder.mkdir(exist_ok=True)
     return types.SimpleNamespace(
-        writes=True,
+        is_writer=True,
         path=folder,
         results_path=results,
         results=lambda: json.loads(results.read_text()) if results.exists() else {},
@@ -93,7 +93,8 @@ def test_training_ends_when_nothing_gets_better(tmp_path):
     run, model = make_run(tmp_path), make_model()
     model.optimizer.learning_rate = 0.0
     _, batches, result = fit(run, model, epochs=9, patience=2)
-    assert batches.begun == [0, 1, 2] and result["step"] == 5 and result["waited"] == 2
+    assert batches.begun == [0, 1, 2]
+    assert result["step"] == 5 and result["epochs_without_improvement"] == 2
     _, batches, again = fit(run, make_model(), epochs=9, patience=2, resume=True)
     assert batches.begun == [0] and again == result  # its patience was exhausted before
 
@@ -145,7 +146,8 @@ def test_an_epoch_in_several_parts_is_judged_once(tmp_path):
         }
     assert not (tmp_path / "parts" / "history.jsonl").exists()
     assert fit(run, still(), epochs=3, patience=3, resume=True)[2] == expected
-    assert expected["waited"] == 2 and lines(tmp_path / "parts") == lines(tmp_path / "whole")
+    assert expected["epochs_without_improvement"] == 2
+    assert lines(tmp_path / "parts") == lines(tmp_path / "whole")
 
 
 def still():
@@ -194,7 +196,7 @@ def test_a_signal_ends_a_run_that_goes_on_bit_by_bit(tmp_path, monkeypatch, aver
     assert str(raised.value) == f"stopped by SIGTERM at step {expected}."
     latest, _, state = load_latest_checkpoint(run.checkpoints_path)
     is_measuring = expected == 9 and moment != "epoch_end"
-    assert latest == expected and bool(state["unmeasured"]) == is_measuring
+    assert latest == expected and bool(state["pending_metrics"]) == is_measuring
     model, _, again = run_one(run, resume=True)
     assert again == result and lines(tmp_path / "stopped") == lines(tmp_path / "whole")
     saved, kept = run.saved[-1], whole_run.saved[-1]
@@ -207,21 +209,22 @@ def test_a_signal_ends_a_run_that_goes_on_bit_by_bit(tmp_path, monkeypatch, aver
 
 
 @pytest.mark.slow
-def test_a_run_with_cuts_ends_as_if_it_had_not_been_killed(tmp_path):
+def test_a_run_with_reductions_ends_as_if_it_had_not_been_killed(tmp_path):
     def run_one(folder, **given):
-        model, factor = make_model(), tf.Variable(1.0)
+        model, scale = make_model(), tf.Variable(1.0)
         model.compile(
-            keras.optimizers.Adam(ReducibleLearningRate(5.0, factor)), "mse", metrics=["mae"]
+            keras.optimizers.Adam(ReducibleLearningRate(5.0, scale)), "mse", metrics=["mae"]
         )
-        cuts = ReduceLearningRate(factor, 0.5, "val_mae")
-        result = fit(make_run(folder), model, callbacks=[cuts], patience=9, **given)[2]
-        return model, factor, result
+        reduce = ReduceLearningRate(scale, 0.5, "val_mae")
+        result = fit(make_run(folder), model, callbacks=[reduce], patience=9, **given)[2]
+        return model, scale, result
 
-    model, factor, result = run_one(tmp_path / "whole", epochs=6)
-    assert result["cuts"] >= 1 and float(factor) == 0.5 ** result["cuts"]
+    model, scale, result = run_one(tmp_path / "whole", epochs=6)
+    reductions = result["learning_rate_reductions"]
+    assert reductions >= 1 and float(scale) == 0.5**reductions
     run_one(tmp_path / "torn", epochs=4)
     again, later, same = run_one(tmp_path / "torn", epochs=6, resume=True)
-    assert same == result and float(later) == float(factor)
+    assert same == result and float(later) == float(scale)
     for ours, theirs in zip(again.variables, model.variables, strict=True):
         np.testing.assert_array_equal(ours.numpy(), theirs.numpy())
 
@@ -282,6 +285,6 @@ def test_results_say_how_far_an_unfinished_run_has_come(tmp_path, monkeypatch, c
 def test_a_run_that_is_counted_in_steps(tmp_path):
     run, batches = make_run(tmp_path), Batches()
     batches.total_steps = 18
-    plan = FitPlan(4, "val_mae", time_limit_minutes=1e-9, measure_when_over=True)
+    plan = FitPlan(4, "val_mae", time_limit_minutes=1e-9, evaluate_at_time_limit=True)
     fit_epochs(make_model(), batches, Batches(), run, plan, [EpochLog(run.logs_path)])
     assert run.results() == {"unfinished": {"unit": "step", "done": 1, "planned": 18}}

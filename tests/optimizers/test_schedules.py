@@ -59,10 +59,10 @@ def test_options_out_of_range(options):
 
 
 def test_one_factor_cuts_several_rates_in_mid_training():
-    factor = tf.Variable(1.0)
+    scale = tf.Variable(1.0)
     optimizers = [
-        keras.optimizers.SGD(ReducibleLearningRate(0.1, factor)),
-        keras.optimizers.SGD(ReducibleLearningRate(LinearWarmup(1.0, 10, 0), factor)),
+        keras.optimizers.SGD(ReducibleLearningRate(0.1, scale)),
+        keras.optimizers.SGD(ReducibleLearningRate(LinearWarmup(1.0, 10, 0), scale)),
     ]
     weights = [keras.Variable(0.0), keras.Variable(0.0)]
 
@@ -72,7 +72,7 @@ def test_one_factor_cuts_several_rates_in_mid_training():
             optimizer.apply([tf.constant(-1.0)], [weight])
 
     update()
-    factor.assign(0.5)
+    scale.assign(0.5)
     update()
     found = [float(weight) for weight in weights]
     assert_close(found, [0.1 + 0.05, 1.0 + 0.45])
@@ -80,7 +80,7 @@ def test_one_factor_cuts_several_rates_in_mid_training():
 
 
 @pytest.mark.parametrize("rate", [0.2, LinearWarmup(0.2, 8, 4)])
-def test_a_cut_rate_comes_back_from_its_config(rate):
+def test_a_reduced_rate_comes_back_from_its_config(rate):
     optimizer = keras.optimizers.Adam(ReducibleLearningRate(rate, 0.25))
     loaded = keras.optimizers.deserialize(keras.optimizers.serialize(optimizer))
     assert loaded.get_config() == optimizer.get_config()

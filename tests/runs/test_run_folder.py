@@ -176,11 +176,11 @@ def test_vocabulary(run):
 
 
 def test_a_folder_is_checked_without_changing_it(run, tmp_path):
-    RunFolder.check_free(tmp_path / "new")
+    RunFolder.check_can_create(tmp_path / "new")
     assert not (tmp_path / "new").exists()
     with pytest.raises(ValueError, match="already contains a run"):
-        RunFolder.check_free(run.path)
-    RunFolder.check_free(run.path, overwrite=True)
+        RunFolder.check_can_create(run.path)
+    RunFolder.check_can_create(run.path, overwrite=True)
     assert run.options_path.exists()
 
 
@@ -189,8 +189,8 @@ def asked(**given):
 
 
 def begin_run(*arguments, **options):
-    """Returns the run that `RunFolder.begin` yields."""
-    with RunFolder.begin(*arguments, **options) as earlier:
+    """Returns the run that `RunFolder.open_for_training` yields."""
+    with RunFolder.open_for_training(*arguments, **options) as earlier:
         return earlier
 
 
@@ -236,7 +236,7 @@ def test_a_run_of_before_an_option_was_there_goes_on_without_it(begun):
 @pytest.mark.parametrize("again", [{"resume": True}, {"overwrite": True}])
 def test_a_second_process_is_refused_beside_the_one_that_trains(begun, again):
     """The lock belongs to an open file, so a second one simulates another process."""
-    with RunFolder.begin(begun.path, "train-tagger", asked(resume=True)) as earlier:
+    with RunFolder.open_for_training(begun.path, "train-tagger", asked(resume=True)) as earlier:
         assert earlier.options == begun.options
         with pytest.raises(RunInUse, match=r"is in use: process \d+ .`tfreps train-tagger`. is"):
             begin_run(begun.path, "train-tagger", asked(**again))
@@ -249,7 +249,7 @@ def test_a_second_process_is_refused_beside_the_one_that_trains(begun, again):
 
 
 def test_of_two_that_begin_the_second_is_refused(tmp_path):
-    with RunFolder.begin(tmp_path / "run", "train-tagger", asked()):
+    with RunFolder.open_for_training(tmp_path / "run", "train-tagger", asked()):
         with pytest.raises(RunInUse):
             begin_run(tmp_path / "run", "train-tagger", asked())
         RunFolder.create(tmp_path / "run", "train-tagger", asked())
@@ -275,17 +275,17 @@ def test_what_is_killed_in_mid_creation_is_still_a_run(begun, monkeypatch):
     with pytest.raises(Killed):
         RunFolder.create(begun.path, "train-tagger", asked(units=9), overwrite=True)
     monkeypatch.undo()
-    RunFolder.check_free(begun.path, overwrite=True)
+    RunFolder.check_can_create(begun.path, overwrite=True)
 
 
 def test_names_stay_those_of_before(run):
     def writer(text):
         return lambda path: path.write_text(text)
 
-    run.keep(run.tags_path, writer("O\nB-X\n"))
-    run.keep(run.tags_path, writer("O\nB-X\n"))
+    run.write_asset(run.tags_path, writer("O\nB-X\n"))
+    run.write_asset(run.tags_path, writer("O\nB-X\n"))
     with pytest.raises(ValueError, match="tags.txt would change: the training data"):
-        run.keep(run.tags_path, writer("O\n"))
+        run.write_asset(run.tags_path, writer("O\n"))
     assert run.tags_path.read_text() == "O\nB-X\n"
     names = {path.name for path in run.path.iterdir()}
     assert names == {"manifest.json", "logs", "options.json", "tags.txt"}

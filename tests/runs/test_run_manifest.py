@@ -136,8 +136,8 @@ DAMAGE = {
 @pytest.mark.parametrize("name", DAMAGE)
 def test_a_changed_file_is_named_with_its_hash(tmp_path, name):
     run = RunFolder.create(tmp_path / "run", "train-tagger", {})
-    run.keep(run.vocabulary_path, tiny_run.VOCABULARY.write)
-    run.keep(run.tags_path, lambda path: path.write_text("O\nB-PER\n"))
+    run.write_asset(run.vocabulary_path, tiny_run.VOCABULARY.write)
+    run.write_asset(run.tags_path, lambda path: path.write_text("O\nB-PER\n"))
     RunFolder.open(run.path)
     for path in (run.vocabulary_path, run.tags_path):
         before = path.read_bytes()

@@ -127,11 +127,13 @@ def test_the_ingredients_of_a_recipe(labeled, tmp_path):
     # Half a pair of about 900, in case two scores differ only by rounding.
     assert best["auc"] == max(found) == pytest.approx(results(run)["validation"]["auc"], abs=6e-4)
     rates = [line["training/learning_rate"] for line in lines if line["run"] == "train"]
-    cuts, expected = 0, []
+    reductions, expected = 0, []
     for number, auc in enumerate(found):  # written before the rate is reduced
-        expected.append(0.04 * 0.5**cuts)
-        cuts += auc <= max(found[:number], default=-1)
-    assert rates == pytest.approx(expected) and best.get("cuts", 0) == cuts
+        expected.append(0.04 * 0.5**reductions)
+        reductions += auc <= max(found[:number], default=-1)
+    assert (
+        rates == pytest.approx(expected) and best.get("learning_rate_reductions", 0) == reductions
+    )
 
 
 @pytest.mark.slow

@@ -30,7 +30,7 @@ class BestModel(CountedSteps):
     Attributes:
         best: dict. The `step` of the best model, and the value of its metric under the metric's
             name without `val_`. Empty until the metric is measured.
-        waited: int. Number of epochs without improvement since the best model.
+        wait: int. Number of epochs without improvement since the best model.
 
     Raises:
         ValueError: If `mode` is unknown, or is `"auto"` and cannot be inferred from the name of the
@@ -63,12 +63,12 @@ class BestModel(CountedSteps):
         self.patience: int | None = patience
         self._direction: Direction = check_mode(monitor, mode)
         self.best: dict[str, float] = {}
-        self.waited: int = 0
+        self.wait: int = 0
 
     def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
         """Saves the model if the metric improved or was not measured; otherwise counts the epoch.
 
-        The epochs without improvement are counted in `waited`.
+        The epochs without improvement are counted in `wait`.
         """
         logs, name, found = logs or {}, short_name(self.monitor), {}
         check_finite(logs, self.step)
@@ -84,22 +84,22 @@ class BestModel(CountedSteps):
             logging.getLogger(__name__).warning("could not save the model: %s", error)
             return
         self.best = {**self.best, **found}
-        self.waited = 0
+        self.wait = 0
 
     def patience_exceeded(self) -> bool:
         """Returns True if the metric has not improved for `patience` epochs."""
-        return self.patience is not None and self.waited >= self.patience
+        return self.patience is not None and self.wait >= self.patience
 
     def state(self) -> dict[str, Any]:
         """Returns the state that `restore_state` needs, as a JSON-serializable dict."""
-        return {**super().state(), "best": dict(self.best), "waited": self.waited}
+        return {**super().state(), "best": dict(self.best), "wait": self.wait}
 
     def restore_state(self, state: Mapping[str, Any]) -> None:
         """Restores a state that `state` returned, possibly in another process."""
         super().restore_state(state)
-        self.best, self.waited = dict(state["best"]), state["waited"]
+        self.best, self.wait = dict(state["best"]), state["wait"]
 
     def _wait(self) -> None:
-        self.waited += 1
+        self.wait += 1
         if self.patience_exceeded():
             self.model.stop_training = True

@@ -42,39 +42,39 @@ class Checkpoints(CountedSteps):
     training continues.
 
     In the commands, SIGINT or SIGTERM ends `fit` after the next step, and a checkpoint of that step
-    is saved. For signals during evaluation, see `saved_on_stop`.
+    is saved. For signals during evaluation, see `save_on_stop`.
 
     Args:
         folder: str or path-like. Folder of the checkpoints.
         position: Callable that takes a step number and returns the position in the data, a
             JSON-serializable value. If `None` (the default), the position is the step number.
-        every: int. Number of steps between checkpoints. A checkpoint is also saved at the end of
-            each epoch. Defaults to 1000.
+        save_freq: int. Number of steps between checkpoints. A checkpoint is also saved at the end
+            of each epoch. Defaults to 1000.
         callbacks: dict from a name to a callback with `state()` and `restore_state(state)`, such as
             `BestModel`. Their states are saved and restored under these names. If `None` (the
             default), no states of other callbacks are saved.
         time_limit_minutes: float. Time limit of training in minutes, from the creation of this
             callback. If `None` (the default) or 0, there is no limit.
-        measure_when_over: bool. Whether the epoch in which the limit is reached ends at once and is
-            evaluated. If `False`, `TimeLimitReached` ends `fit` without an evaluation, and a
+        evaluate_at_time_limit: bool. Whether the epoch in which the limit is reached ends at once
+            and is evaluated. If `False`, `TimeLimitReached` ends `fit` without an evaluation, and a
             resumed run continues within the epoch. Defaults to `False`.
-        writes: bool. Whether this process writes the checkpoints. With several workers, all must
+        is_writer: bool. Whether this process writes the checkpoints. With several workers, all must
             call `save`, but only one writes. Defaults to `True`.
-        agree: Callable that takes a tuple of bools and returns, for each of them, whether it is
-            `True` on any worker, so that all workers stop at the same step. If `None` (the
+        any_worker: Callable that takes a tuple of bools and returns, for each of them, whether it
+            is `True` on any worker, so that all workers stop at the same step. If `None` (the
             default), there is only one worker.
 
     Attributes:
-        unmeasured: dict or `None`. Training metrics of an epoch whose steps are complete but which
-            has not been evaluated yet; `None` if there is no such epoch. They are the metrics that
-            `fit` passes to `on_epoch_end`, except validation metrics.
+        pending_metrics: dict or `None`. Training metrics of an epoch whose steps are complete but
+            which has not been evaluated yet; `None` if there is no such epoch. They are the metrics
+            that `fit` passes to `on_epoch_end`, except validation metrics.
 
     Raises:
         ValueError: During `fit`, if the training loss or perplexity is no longer finite; this state
             is not saved.
         Stopped: During `fit`, if a signal was received.
         TimeLimitReached: During `fit`, if the time limit is reached within an epoch and
-            `measure_when_over` is `False`.
+            `evaluate_at_time_limit` is `False`.
 
     Example:
     >>> import keras, numpy as np, tempfile
@@ -98,23 +98,25 @@ class Checkpoints(CountedSteps):
         self,
         folder: str | os.PathLike[str],
         position: Callable[[int], Any] | None = None,
-        every: int = 1000,
+        save_freq: int = 1000,
         callbacks: Mapping[str, Any] | None = None,
         time_limit_minutes: float | None = None,
-        measure_when_over: bool = False,
-        writes: bool = True,
-        agree: Callable[[tuple[bool, ...]], Sequence[bool]] | None = None,
+        evaluate_at_time_limit: bool = False,
+        is_writer: bool = True,
+        any_worker: Callable[[tuple[bool, ...]], Sequence[bool]] | None = None,
     ) -> None:
         super().__init__()
         self.folder: str | os.PathLike[str] = folder
         self.position: Callable[[int], Any] = position or (lambda step: step)
-        self.every: int = every
+        self.save_freq: int = save_freq
         self.callbacks: Mapping[str, Any] = callbacks or {}
         self.time_limit_minutes: float | None = time_limit_minutes
-        self.measure_when_over: bool = measure_when_over
-        self.writes: bool = writes
-        self.agree: Callable[[tuple[bool, ...]], Sequence[bool]] = agree or (lambda flags: flags)
-        self.unmeasured: dict[str, float] | None = None
+        self.evaluate_at_time_limit: bool = evaluate_at_time_limit
+        self.is_writer: bool = is_writer
+        self.any_worker: Callable[[tuple[bool, ...]], Sequence[bool]] = any_worker or (
+            lambda flags: flags
+        )
+        self.pending_metrics: dict[str, float] | None = None
         self._begin = time.monotonic()
         self._metrics_to_restore: dict[str, np.ndarray] | None = None
         self._is_due = False  # whether the end of an epoch must be saved
@@ -151,7 +153,7 @@ class Checkpoints(CountedSteps):
             )
         for name, callback in self.callbacks.items():
             callback.restore_state(state["callbacks"][name])
-        self.unmeasured = state["unmeasured"]
+        self.pending_metrics = state["pending_metrics"]
         return state["position"]
 
     def save(self, in_epoch: bool) -> None:
@@ -165,12 +167,12 @@ class Checkpoints(CountedSteps):
             "position": self.position(self.step),
             "callbacks": {name: each.state() for name, each in self.callbacks.items()},
             "in_epoch": in_epoch,
-            "unmeasured": self.unmeasured,
+            "pending_metrics": self.pending_metrics,
         }
         if in_epoch and self.model.distribute_strategy.num_replicas_in_sync > 1:
             # `restore` divides sums among replicas, which changes their rounding; so does this.
             self._restore_metrics(arrays)
-        if not self.writes:
+        if not self.is_writer:
             return
         try:
             save_checkpoint(self.folder, self.step, arrays, state)
@@ -179,7 +181,7 @@ class Checkpoints(CountedSteps):
             log.warning("could not save the checkpoint of step %d: %s", self.step, error)
 
     @contextlib.contextmanager
-    def saved_on_stop(self, before: Callable[[], object] | None = None) -> Iterator[None]:
+    def save_on_stop(self, before: Callable[[], object] | None = None) -> Iterator[None]:
         """Context manager that saves a checkpoint if a signal interrupts an evaluation in `fit`.
 
         Args:
@@ -189,7 +191,7 @@ class Checkpoints(CountedSteps):
         try:
             yield
         except Stopped:
-            if self.unmeasured is not None:
+            if self.pending_metrics is not None:
                 if before is not None:
                     before()
                 self.save(in_epoch=False)
@@ -207,15 +209,15 @@ class Checkpoints(CountedSteps):
             bool(self.time_limit_minutes)
             and time.monotonic() - self._begin > 60 * self.time_limit_minutes
         )
-        is_over, is_stop = self.agree((is_over, is_stop_requested()))
+        is_over, is_stop = self.any_worker((is_over, is_stop_requested()))
         if is_stop:
             request_stop()  # another worker may have received the signal
-        if is_over and (is_last or self.measure_when_over):
+        if is_over and (is_last or self.evaluate_at_time_limit):
             self.model.stop_training = True
         if is_last or self.model.stop_training:
-            self.unmeasured = exact_logs(logs)  # saved at the end of the epoch
+            self.pending_metrics = exact_logs(logs)  # saved at the end of the epoch
             return
-        if self.step % self.every == 0 or is_over or is_stop:
+        if self.step % self.save_freq == 0 or is_over or is_stop:
             check_finite(exact_logs(logs), self.step)
             self.save(in_epoch=True)
         if is_stop:
@@ -224,12 +226,12 @@ class Checkpoints(CountedSteps):
             raise TimeLimitReached
 
     def on_test_batch_end(self, batch: int, logs: Logs | None = None) -> None:
-        if self.unmeasured is not None:
+        if self.pending_metrics is not None:
             self._stop_if_requested()
 
     def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
         check_finite(logs or {}, self.step)
-        self.unmeasured, self._is_due = None, True
+        self.pending_metrics, self._is_due = None, True
 
     def on_train_end(self, logs: Logs | None = None) -> None:
         self._save_end_of_epoch()
@@ -241,7 +243,7 @@ class Checkpoints(CountedSteps):
             self._stop_if_requested()
 
     def _stop_if_requested(self) -> None:
-        if self.agree((is_stop_requested(),))[0]:
+        if self.any_worker((is_stop_requested(),))[0]:
             request_stop()
             raise_if_requested(f" at step {self.step:,}")
 

@@ -6,7 +6,7 @@ import time
 from tfreps._src.callbacks.metric_log import (
     SECONDS_BETWEEN_LINES,
     MetricLog,
-    Say,
+    PrintFn,
     check_finite,
     clock,
 )
@@ -29,13 +29,13 @@ class EpochLog(MetricLog):
             or if the number of batches is unknown, the speed and the remaining time are not shown.
         time_limit_minutes: float. Time limit of the run in minutes, which is used only to estimate
             the remaining time. If `None` (the default), there is no limit.
-        every: int. Number of steps between two log entries within an epoch. Each entry contains the
-            metrics of the epoch so far. If `None` (the default), entries are written only at the
-            end of an epoch.
-        say: Callable that shows a line of progress, called as
-            `say(text, final=bool, progress=bool)`. The next line may replace a line that is not
-            `final`, and a line with `progress` is of interest only while training runs. If `None`
-            (the default), nothing is shown.
+        update_freq: int. Number of steps between two log entries within an epoch. Each entry
+            contains the metrics of the epoch so far. If `None` (the default), entries are written
+            only at the end of an epoch.
+        print_fn: Callable that shows a line of progress, called as
+            `print_fn(text, final=bool, progress=bool)`. The next line may replace a line that is
+            not `final`, and a line with `progress` is of interest only while training runs. If
+            `None` (the default), nothing is shown.
 
     Attributes:
         first_batch: int. Number of batches of the current epoch that were processed before `fit`
@@ -62,14 +62,14 @@ class EpochLog(MetricLog):
         epochs: int | None = None,
         tokens_per_epoch: int | None = None,
         time_limit_minutes: float | None = None,
-        every: int | None = None,
-        say: Say | None = None,
+        update_freq: int | None = None,
+        print_fn: PrintFn | None = None,
     ) -> None:
-        super().__init__(folder, say)
+        super().__init__(folder, print_fn)
         self.epochs: int | None = epochs
         self.tokens_per_epoch: int | None = tokens_per_epoch
         self.time_limit_minutes: float | None = time_limit_minutes
-        self.every: int | None = every
+        self.update_freq: int | None = update_freq
         self._begin, self._said = time.monotonic(), 0.0
         self._seconds, self._batches, self._rate = 0.0, 0, 0.0
         self._is_new = True
@@ -90,7 +90,7 @@ class EpochLog(MetricLog):
         is_last = batch + 1 == self.params["steps"]
         if self.tokens_per_epoch and self.params["steps"]:
             self._rate = self._tokens(self._batches) / self._seconds
-        if self.every and self.step % self.every == 0 and not is_last:
+        if self.update_freq and self.step % self.update_freq == 0 and not is_last:
             self._write_train(logs)
         if now - self._said > SECONDS_BETWEEN_LINES:
             self._said = now

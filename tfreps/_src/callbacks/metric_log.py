@@ -15,7 +15,7 @@ from tfreps._src.files.atomic_files import write_text
 from tfreps._src.files.disk_errors import naming
 
 SECONDS_BETWEEN_LINES = 0.5
-Say = Callable[..., object]  # called as say(text, final=bool, progress=bool)
+PrintFn = Callable[..., object]  # called as print_fn(text, final=bool, progress=bool)
 
 
 class MetricLog(CountedSteps):
@@ -23,16 +23,16 @@ class MetricLog(CountedSteps):
 
     Args:
         folder: str or path-like. Folder for the event files and `history.jsonl`.
-        say: Callable that shows a line of progress, called as
-            `say(text, final=bool, progress=bool)`. The next line may replace a line that is not
-            `final`, and a line with `progress` is of interest only while training runs. If `None`
-            (the default), nothing is shown.
+        print_fn: Callable that shows a line of progress, called as
+            `print_fn(text, final=bool, progress=bool)`. The next line may replace a line that is
+            not `final`, and a line with `progress` is of interest only while training runs. If
+            `None` (the default), nothing is shown.
     """
 
-    def __init__(self, folder: str | os.PathLike[str], say: Say | None = None) -> None:
+    def __init__(self, folder: str | os.PathLike[str], print_fn: PrintFn | None = None) -> None:
         super().__init__()
         self.folder: pathlib.Path = pathlib.Path(folder)
-        self._show = say
+        self._print_fn = print_fn
         self._history_path = self.folder / "history.jsonl"
         self.folder.mkdir(parents=True, exist_ok=True)
         self._writers = {
@@ -61,9 +61,9 @@ class MetricLog(CountedSteps):
             file.write(json.dumps(metrics) + "\n")
 
     def _say(self, text: str, final: bool = False, progress: bool = False) -> None:
-        """Shows a line of progress, if there is a function that does; see `say`."""
-        if self._show is not None:
-            self._show(text, final=final, progress=progress)
+        """Shows a line of progress, if there is a function that does; see `print_fn`."""
+        if self._print_fn is not None:
+            self._print_fn(text, final=final, progress=progress)
 
     def _flush(self) -> None:
         """Flushes the event files, so that TensorBoard can read them."""

@@ -9,7 +9,7 @@ import tensorflow as tf
 from tfreps._src.callbacks.metric_log import (
     SECONDS_BETWEEN_LINES,
     MetricLog,
-    Say,
+    PrintFn,
     check_finite,
     clock,
 )
@@ -36,18 +36,18 @@ class TrainingLog(MetricLog):
         folder: str or path-like. Folder for the event files and `history.jsonl`.
         tokens_per_step: int. Number of tokens per batch and direction.
         total_steps: int. Number of steps of the run.
-        every: int. Number of steps between two log entries; each entry contains the means over
-            these steps. Defaults to 100.
+        update_freq: int. Number of steps between two log entries; each entry contains the means
+            over these steps. Defaults to 100.
         time_limit_minutes: float. Time limit of the run in minutes, which is used only to estimate
             the remaining time. If `None` (the default), there is no limit.
         train_sample: `tf.data.Dataset` of training text on which the full-softmax perplexity of the
             run `train` is measured after each epoch. If `None` (the default), it is not measured.
         histograms: bool. Whether to write histograms of all trainable weights after each epoch.
             Defaults to `False`.
-        say: Callable that shows a line of progress, called as
-            `say(text, final=bool, progress=bool)`. The next line may replace a line that is not
-            `final`, and a line with `progress` is of interest only while training runs. If `None`
-            (the default), nothing is shown.
+        print_fn: Callable that shows a line of progress, called as
+            `print_fn(text, final=bool, progress=bool)`. The next line may replace a line that is
+            not `final`, and a line with `progress` is of interest only while training runs. If
+            `None` (the default), nothing is shown.
 
     Raises:
         ValueError: During `fit`, if the training loss or perplexity is no longer finite.
@@ -57,7 +57,7 @@ class TrainingLog(MetricLog):
     >>> model = keras.Sequential([keras.layers.Dense(1)])
     >>> model.compile(keras.optimizers.SGD(0.1), "mse")
     >>> x, folder = np.zeros([12, 2]), tempfile.mkdtemp()
-    >>> log = TrainingLog(folder, tokens_per_step=4, total_steps=6, every=2)
+    >>> log = TrainingLog(folder, tokens_per_step=4, total_steps=6, update_freq=2)
     >>> _ = model.fit(x, x[:, :1], batch_size=4, epochs=2, callbacks=[log], verbose=0)
     >>> lines = pathlib.Path(folder, "history.jsonl").read_text().splitlines()
     >>> [json.loads(line)["step"] for line in lines if "training/loss" in line]
@@ -69,16 +69,16 @@ class TrainingLog(MetricLog):
         folder: str | os.PathLike[str],
         tokens_per_step: int,
         total_steps: int,
-        every: int = 100,
+        update_freq: int = 100,
         time_limit_minutes: float | None = None,
         train_sample: "tf.data.Dataset[Any] | None" = None,
         histograms: bool = False,
-        say: Say | None = None,
+        print_fn: PrintFn | None = None,
     ) -> None:
-        super().__init__(folder, say)
+        super().__init__(folder, print_fn)
         self.tokens_per_step: int = tokens_per_step
         self.total_steps: int = total_steps
-        self.every: int = every
+        self.update_freq: int = update_freq
         self.time_limit_minutes: float | None = time_limit_minutes
         self.train_sample: tf.data.Dataset[Any] | None = train_sample
         self.histograms: bool = histograms
@@ -97,7 +97,7 @@ class TrainingLog(MetricLog):
         self._open_window()
 
     def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:
-        if self.step % self.every == 0:
+        if self.step % self.update_freq == 0:
             self._close_window(self.step, logs or {})
         elif time.monotonic() - self._said > SECONDS_BETWEEN_LINES:
             self._say_pace(self.step, self._rate(self.step), progress=True)

@@ -28,24 +28,24 @@ MAY_CHANGE = {"time_limit_minutes", "checkpoint_every", "keep_checkpoints"}
 LENGTHS = {"epochs", "steps"}
 
 
-def run_training(command, options, train, free=()):
+def run_training(command, options, train, may_change=()):
     """Locks the run folder and calls `train` with the options and the run to resume, or `None`.
 
-    `free` are names of options that may differ when a run is resumed, besides `MAY_CHANGE`. If a
-    signal ends the command, `Stopped` is raised.
+    `may_change` are names of options that may differ when a run is resumed, besides `MAY_CHANGE`.
+    If a signal ends the command, `Stopped` is raised.
     """
-    may_change = MAY_CHANGE.union(free, LENGTHS if is_length_free(options) else ())
+    changeable = MAY_CHANGE.union(may_change, LENGTHS if is_length_free(options) else ())
     if getattr(options, "precision", None) == AUTO:  # a resumed run keeps its own; see `settle`
-        may_change.add("precision")
+        changeable.add("precision")
     if has_data(options.run):
-        may_change.update(TRAINING_DATA)
+        changeable.update(TRAINING_DATA)
     defaults = default_values(own_options(command))
     share = data_share(options)
     workers = share.workers
     flags = {as_typed(name, command.options): str(v) for name, v in vars(options).items()}
     same = "Start all workers with the same version of tfreps and the same options."
     workers.check_same({"the version of tfreps": __version__, **flags}, same)
-    given = options.run, command.name, vars(options), may_change, defaults
+    given = options.run, command.name, vars(options), changeable, defaults
     with (
         workers.only_chief_prints(),
         workers.naming_lost_workers(),
@@ -54,7 +54,7 @@ def run_training(command, options, train, free=()):
     ):
         if earlier is not None:
             if earlier.is_trained and not list_checkpoints(earlier.checkpoints_path):
-                check_unchanged(earlier, options, LENGTHS.union(free, ["keep_checkpoints"]))
+                check_unchanged(earlier, options, LENGTHS.union(may_change, ["keep_checkpoints"]))
                 print(f"The run in {earlier.path} has ended: there is nothing to train.")
                 return
             with workers.together():
@@ -141,7 +141,7 @@ def begin_run(command, options, earlier):
     else:
         run = earlier
         run.set_options(stored, unused)
-    if run.writes and not has_data(run.path):
+    if run.is_writer and not has_data(run.path):
         record_data(run.path, data_files(options))
     go_on_with(resume_command(run, options.distribute))
     return run

@@ -23,7 +23,7 @@ class WorkerRun(RunFolder):
     The arguments are those of `RunFolder`.
     """
 
-    writes = False
+    is_writer = False
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
@@ -32,7 +32,7 @@ class WorkerRun(RunFolder):
         self.logs_path = pathlib.Path(self._scratch, "logs")
         self.plots_path = pathlib.Path(self._scratch, "plots")
 
-    def keep(self, path, write):
+    def write_asset(self, path, write):
         """Does nothing."""
 
     def write_options(self):
@@ -48,20 +48,21 @@ class WorkerRun(RunFolder):
 
 
 @contextlib.contextmanager
-def begin_run_folder(workers, path, command, options, free, defaults):
-    """Checks the folder on all workers, and locks it on worker 0 with `RunFolder.begin`.
+def begin_run_folder(workers, path, command, options, may_change, defaults):
+    """Checks the folder on all workers, and locks it on worker 0.
 
-    The arguments after `workers` are those of `RunFolder.begin`. The context manager yields the run
-    to resume, or `None` if there is none. An error on any worker is raised on all of them.
+    The arguments after `workers` are those of `RunFolder.open_for_training`. The context manager
+    yields the run to resume, or `None` if there is none. An error on any worker is raised on all of
+    them.
     """
-    given = path, command, options, free, defaults
+    given = path, command, options, may_change, defaults
     with contextlib.ExitStack() as stack:
         earlier = None
         with workers.together():
             if workers.is_chief:
-                earlier = stack.enter_context(RunFolder.begin(*given))
+                earlier = stack.enter_context(RunFolder.open_for_training(*given))
             else:
-                earlier = WorkerRun.find_earlier(*given)
+                earlier = WorkerRun.find_run_to_resume(*given)
         workers.check_same({"the run to resume": earlier is not None}, SHARED)
         yield earlier
 

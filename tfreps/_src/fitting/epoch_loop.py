@@ -36,7 +36,7 @@ class FitPlan:
     monitor: str  # metric that determines the best model, such as "val_f1"
     patience: int | None = None  # epochs without improvement after which training stops
     time_limit_minutes: float | None = None
-    measure_when_over: bool = False  # whether to evaluate an epoch that the time limit ended
+    evaluate_at_time_limit: bool = False  # whether to evaluate an epoch that the time limit ended
     checkpoint_every: int = 500  # steps between checkpoints; one is also saved after each epoch
     resume: bool = False  # whether to continue from the newest checkpoint in the run folder
 
@@ -85,9 +85,8 @@ def fit_epochs(
     Returns:
         dict with `steps`, the total number of steps. If the metric was measured, the dict also has
         its best value, under its name without `val_`, and `step`, the step at which this value was
-        reached. If they are not 0, the dict also has `waited`, the number of epochs without
-        improvement (only with patience), and `cuts`, the number of reductions by a
-        `ReduceLearningRate`.
+        reached. If they are not 0, the dict also has `epochs_without_improvement`, with patience,
+        and `learning_rate_reductions`, by a `ReduceLearningRate`.
     """
     training = _Training(model, batches, validation, run, plan, callbacks)
     training.restore()
@@ -115,21 +114,21 @@ class _Training:
             self.loop = ReplicaLoop(model, getattr(batches, "is_own", False))
         self.log = _of_kind(callbacks, MetricLog)
         self.log._evaluate = self.loop.evaluate
-        if not run.writes:
-            self.log._show = None
+        if not run.is_writer:
+            self.log._print_fn = None
         self.averages = _of_kind(callbacks, WeightAverages)
         save = self.averages.save if self.averages else run.save_model
         self.keeper = BestModel(save, plan.monitor, patience=plan.patience)
-        self.cuts = _of_kind(callbacks, ReduceLearningRate)
-        stateful = {"log": self.log, "best_model": self.keeper, "reduce_learning_rate": self.cuts}
+        self.reduce = _of_kind(callbacks, ReduceLearningRate)
+        stateful = {"log": self.log, "best_model": self.keeper, "reduce_learning_rate": self.reduce}
         self.checkpoints = Checkpoints(
             run.checkpoints_path,
             self.position.at_step,
             plan.checkpoint_every,
             {name: each for name, each in stateful.items() if each is not None},
             plan.time_limit_minutes,
-            plan.measure_when_over,
-            run.writes,
+            plan.evaluate_at_time_limit,
+            run.is_writer,
             self.workers.any,
         )
         self.callbacks = [*callbacks, self.keeper, self.checkpoints]
@@ -143,7 +142,7 @@ class _Training:
                 self.loop.evaluate(self.batches.dataset(0).take(1))
             restored = self.checkpoints.restore(self.model)
         self.workers.check_same({"the step to resume": self.checkpoints.step}, SHARED)
-        self.position.restore(restored, self.checkpoints.unmeasured is not None)
+        self.position.restore(restored, self.checkpoints.pending_metrics is not None)
         unit, done, planned = self.progress().values()
         if done > planned:
             raise ValueError(
@@ -159,10 +158,10 @@ class _Training:
         self.log.first_batch = position.batch
         restore_weights = self.averages and self.averages.restore_weights
         try:
-            with held_back(), checkpoints.saved_on_stop(restore_weights):
+            with held_back(), checkpoints.save_on_stop(restore_weights):
                 self._fit_or_measure()
         except Stopped:
-            if checkpoints.unmeasured is None:
+            if checkpoints.pending_metrics is None:
                 position.go_to(position.epoch, checkpoints.step - position.first_step)
             self.note_progress(self.keeper.patience_exceeded())
             raise
@@ -185,8 +184,8 @@ class _Training:
         """Runs the steps of an epoch, if any are left, and evaluates it."""
         epoch, first_batch = self.position.epoch, self.position.batch
         data = self.validation.dataset() if self.validation else None
-        if self.checkpoints.unmeasured is not None:
-            measure_epoch(self.loop, data, self.callbacks, epoch, self.checkpoints.unmeasured)
+        if self.checkpoints.pending_metrics is not None:
+            measure_epoch(self.loop, data, self.callbacks, epoch, self.checkpoints.pending_metrics)
             return
         steps = self.batches.num_batches(epoch) - first_batch
         batches = self.batches.dataset(epoch, first_batch)
@@ -199,11 +198,11 @@ class _Training:
             return {"unit": "step", "done": self.checkpoints.step, "planned": total}
         return {"unit": "epoch", "done": self.position.epoch, "planned": self.plan.epochs}
 
-    def note_progress(self, is_enough=False):
+    def note_progress(self, is_done=False):
         """Writes the entry `unfinished` of results.json, or removes it if training is over."""
         before = self.run.results()
         results = {name: value for name, value in before.items() if name != "unfinished"}
-        if self.position.epoch < self.plan.epochs and not is_enough:
+        if self.position.epoch < self.plan.epochs and not is_done:
             results["unfinished"] = self.progress()
         if results == before:
             return
@@ -215,10 +214,12 @@ class _Training:
 
     def results(self) -> dict[str, float]:
         """Returns the result of `fit_epochs`."""
-        waited = self.keeper.waited if self.plan.patience else 0
-        cuts = self.cuts.cuts if self.cuts else 0
-        numbers = {name: n for name, n in (("waited", waited), ("cuts", cuts)) if n}
-        return {**self.keeper.best, **numbers, "steps": self.checkpoints.step}
+        numbers = {
+            "epochs_without_improvement": self.keeper.wait if self.plan.patience else 0,
+            "learning_rate_reductions": self.reduce.num_reductions if self.reduce else 0,
+        }
+        counted = {name: number for name, number in numbers.items() if number}
+        return {**self.keeper.best, **counted, "steps": self.checkpoints.step}
 
 
 class DataPosition:
@@ -235,10 +236,10 @@ class DataPosition:
             found["data"] = self.batches.state(**found)
         return found
 
-    def restore(self, position: Mapping[str, Any] | None, is_unmeasured: bool) -> None:
+    def restore(self, position: Mapping[str, Any] | None, is_pending: bool) -> None:
         """Restores a position that `at_step` returned, or none if it is `None`.
 
-        If the epoch is complete, the next one begins, unless it `is_unmeasured`: it then still has
+        If the epoch is complete, the next one begins, unless it `is_pending`: it then still has
         to be evaluated.
         """
         if position is None:
@@ -246,7 +247,7 @@ class DataPosition:
         self.epoch, self.batch = position["epoch"], position["batch"]
         if "data" in position:
             self.batches.restore(position["data"])
-        if not is_unmeasured:
+        if not is_pending:
             self.go_to(self.epoch, self.batch)
 
     def go_to(self, epoch: int, batch: int) -> None:
@@ -258,7 +259,7 @@ class DataPosition:
 def measure_epoch(loop, validation, callbacks, epoch, metrics):
     """Evaluates an epoch whose steps are complete, as `model.fit` does after the last step.
 
-    `metrics` are the training metrics of the epoch, as in `Checkpoints.unmeasured`.
+    `metrics` are the training metrics of the epoch, as in `Checkpoints.pending_metrics`.
     """
     model = loop.model
     called = keras.callbacks.CallbackList(callbacks, model=model, epochs=epoch + 1, steps=0)

@@ -100,8 +100,8 @@ def keep(run, indexer):
     """
     tokenizer = getattr(indexer, "tokenizer", None)
     if tokenizer is not None:
-        run.keep(run.tokenizer_path, lambda path: write_tokenizer(tokenizer, path))
+        run.write_asset(run.tokenizer_path, lambda path: write_tokenizer(tokenizer, path))
         return
-    run.keep(run.vocabulary_path, indexer.vocabulary.write)
+    run.write_asset(run.vocabulary_path, indexer.vocabulary.write)
     if indexer.word_characters is not None:
-        run.keep(run.word_characters_path, indexer.word_characters.write)
+        run.write_asset(run.word_characters_path, indexer.word_characters.write)

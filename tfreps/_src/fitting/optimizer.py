@@ -6,14 +6,14 @@ from tfreps._src.models import BertEncoder, Elmo, TokenEmbedder
 from tfreps._src.optimizers import FusedAdam, GroupedOptimizer, LinearWarmup, ReducibleLearningRate
 
 
-def make_optimizer(options, model, steps_per_epoch, factor=None):
+def make_optimizer(options, model, steps_per_epoch, rate_scale=None):
     """Returns Adam, or a `GroupedOptimizer` for separate learning rates or averaged weights.
 
-    `factor` is a `tf.Variable` that multiplies all learning rates, or `None`.
+    `rate_scale` is a `tf.Variable` that multiplies all learning rates, or `None`.
     """
     groups = part_rates(options, model)
     is_grouped, clip = bool(groups or options.ema_momentum), options.clip_norm or None
-    steps = steps_per_epoch, None if is_grouped else clip, factor
+    steps = steps_per_epoch, None if is_grouped else clip, rate_scale
     has_norms = model.find(BertEncoder) is not None
     base = make_adam(options, options.learning_rate, *steps, has_norms)
     if not is_grouped:
@@ -25,7 +25,7 @@ def make_optimizer(options, model, steps_per_epoch, factor=None):
     return GroupedOptimizer(base, adams, members, global_clipnorm=clip)
 
 
-def make_adam(options, rate, steps_per_epoch, clip=None, factor=None, has_norms=False):
+def make_adam(options, rate, steps_per_epoch, clip=None, rate_scale=None, has_norms=False):
     """Returns Adam with the learning rate `rate` and the schedule of the options.
 
     With `has_norms`, the weights of layer normalization are excluded from weight decay.
@@ -37,8 +37,8 @@ def make_adam(options, rate, steps_per_epoch, clip=None, factor=None, has_norms=
         )
     if options.warmup_steps or total:
         rate = LinearWarmup(rate, total, options.warmup_steps)
-    if factor is not None:
-        rate = ReducibleLearningRate(rate, factor)
+    if rate_scale is not None:
+        rate = ReducibleLearningRate(rate, rate_scale)
     decay = options.weight_decay or None
     average = (
         {"use_ema": True, "ema_momentum": options.ema_momentum} if options.ema_momentum else {}

@@ -38,11 +38,11 @@ def fit(model, batches, validation, run, monitor, options, say=None, begun=None)
     counts = {"sentences": batches.num_sentences, "tokens": batches.num_tokens}
     counts["parameters"] = model.count_params()
     run.write_results({**run.results(), "training": counts})
-    factor = None
+    rate_scale = None
     if options.plateau_decay != 1.0:
-        factor = tf.Variable(1.0, trainable=False)
+        rate_scale = tf.Variable(1.0, trainable=False)
     with model.distribute_strategy.scope():
-        optimizer = make_optimizer(options, model, batches.num_batches(), factor)
+        optimizer = make_optimizer(options, model, batches.num_batches(), rate_scale)
         penalize(model, options.l2)
         model.compile(optimizer, jit_compile=False)
         build_optimizer(model)
@@ -55,9 +55,9 @@ def fit(model, batches, validation, run, monitor, options, say=None, begun=None)
         resume=options.resume,
     )
     length = options.epochs, batches.num_tokens, options.time_limit_minutes
-    callbacks = [EpochLog(run.logs_path, *length, say=say)]
-    if factor is not None:
-        callbacks.append(ReduceLearningRate(factor, options.plateau_decay, monitor))
+    callbacks = [EpochLog(run.logs_path, *length, print_fn=say)]
+    if rate_scale is not None:
+        callbacks.append(ReduceLearningRate(rate_scale, options.plateau_decay, monitor))
     if options.ema_momentum:
         callbacks.append(WeightAverages(run.save_model))
     return fit_epochs(model, batches, validation, run, plan, callbacks, begun)

@@ -80,21 +80,21 @@ class LinearWarmup(keras.optimizers.schedules.LearningRateSchedule):
 
 @keras.saving.register_keras_serializable(package="tfreps")
 class ReducibleLearningRate(keras.optimizers.schedules.LearningRateSchedule):
-    """Learning rate schedule that multiplies a rate or another schedule by a variable factor.
+    """Learning rate schedule that multiplies a rate or another schedule by a variable scale.
 
-        rate(step) = factor * learning_rate(step)
+        rate(step) = scale * learning_rate(step)
 
-    The factor can change during training. `keras.callbacks.ReduceLROnPlateau` sets the learning
+    The scale can change during training. `keras.callbacks.ReduceLROnPlateau` sets the learning
     rate to a number, so it does not work with a schedule or with separate rates for groups of
     variables.
 
     Args:
         learning_rate: float or Keras schedule. The rate to multiply.
-        factor: float, the initial factor, or a scalar `tf.Variable`, which several schedules may
+        scale: float, the initial scale, or a scalar `tf.Variable`, which several schedules may
             share. Defaults to 1.0.
 
     Attributes:
-        factor: `tf.Variable`, scalar. The current factor.
+        scale: `tf.Variable`, scalar. The current scale.
 
     Call arguments:
         step: int scalar. Number of the step, counted from 0.
@@ -104,25 +104,25 @@ class ReducibleLearningRate(keras.optimizers.schedules.LearningRateSchedule):
 
     Example:
     >>> schedule = ReducibleLearningRate(1e-2)
-    >>> _ = schedule.factor.assign(0.5)
+    >>> _ = schedule.scale.assign(0.5)
     >>> round(float(schedule(0)), 4)
     0.005
     """
 
-    def __init__(self, learning_rate: Rate, factor: float | tf.Variable = 1.0) -> None:
+    def __init__(self, learning_rate: Rate, scale: float | tf.Variable = 1.0) -> None:
         self.learning_rate: Rate = learning_rate
-        is_variable = isinstance(factor, tf.Variable)
-        self.factor: tf.Variable = factor if is_variable else tf.Variable(factor, trainable=False)
+        is_variable = isinstance(scale, tf.Variable)
+        self.scale: tf.Variable = scale if is_variable else tf.Variable(scale, trainable=False)
 
     def __call__(self, step: int | tf.Tensor) -> tf.Tensor:
         rate = self.learning_rate
-        return self.factor * (rate(step) if callable(rate) else rate)
+        return self.scale * (rate(step) if callable(rate) else rate)
 
     def get_config(self) -> dict[str, Any]:
         rate = self.learning_rate
         if callable(rate):
             rate = keras.saving.serialize_keras_object(rate)
-        return {"learning_rate": rate, "factor": float(self.factor)}
+        return {"learning_rate": rate, "scale": float(self.scale)}
 
     @classmethod
     def from_config(
@@ -131,4 +131,4 @@ class ReducibleLearningRate(keras.optimizers.schedules.LearningRateSchedule):
         rate = config["learning_rate"]
         if isinstance(rate, dict):
             rate = keras.saving.deserialize_keras_object(rate)
-        return cls(rate, config["factor"])
+        return cls(rate, config["scale"])

@@ -64,7 +64,7 @@ def write_labeling_run(
     command = "train-tagger" if isinstance(model, Tagger) else "train-classifier"
     run = RunFolder.create(folder, command, {**options, "encoder": "bert", "tokens": "bert"})
     for name, write in asset_writers(model, tokenizer=tokenizer).items():
-        run.keep(run.path / name, write)
+        run.write_asset(run.path / name, write)
     run.save_model(model)
 
 

@@ -128,7 +128,7 @@ def save_to_preset(
         copy.write_options()
         assets = asset_writers(model, vocabulary, tokenizer, word_characters)
         for name, write in assets.items():
-            copy.keep(path / name, write)
+            copy.write_asset(path / name, write)
         write_preset_model(model, path, next_label=shared.get("next_label", 0))
         if tokenizer is not None and is_hugging_face(model):
             write_checkpoint_tokenizer(tokenizer, path)

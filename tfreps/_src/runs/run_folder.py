@@ -66,7 +66,7 @@ class RunFolder:
         options_path, results_path, model_path, vocabulary_path, tokenizer_path,
             word_characters_path, tags_path, labels_path, checkpoints_path, logs_path, plots_path:
             `pathlib.Path` of the file or folder.
-        writes: bool. Whether this process writes into the folder.
+        is_writer: bool. Whether this process writes into the folder.
 
     Example:
     >>> import tempfile
@@ -76,7 +76,7 @@ class RunFolder:
     {'batch_size': 128}
     """
 
-    writes: bool = True
+    is_writer: bool = True
 
     def __init__(
         self,
@@ -126,11 +126,11 @@ class RunFolder:
             `RunFolder`. The new run.
 
         Raises:
-            ValueError: If `check_free` raises an error, an option names an input that would be
-                removed, or an option cannot be written as JSON.
+            ValueError: If `check_can_create` raises an error, an option names an input that would
+                be removed, or an option cannot be written as JSON.
         """
         run = cls(path, command, _stored(options), unused)
-        run.check_free(run.path, overwrite)
+        run.check_can_create(run.path, overwrite)
         check_inputs(run.path, options)
         clear_run(run.path)
         run.path.mkdir(parents=True, exist_ok=True)
@@ -158,12 +158,12 @@ class RunFolder:
 
     @classmethod
     @contextlib.contextmanager
-    def begin(
+    def open_for_training(
         cls,
         path: str | os.PathLike[str],
         command: str,
         options: Mapping[str, Any],
-        free: Iterable[str] = (),
+        may_change: Iterable[str] = (),
         defaults: Mapping[str, Any] | None = None,
     ) -> Iterator["RunFolder | None"]:
         """Context manager that checks the folder and prevents other processes from writing into it.
@@ -172,8 +172,8 @@ class RunFolder:
             path: str or path-like. Path of the folder.
             command: str. Name of the command that an existing run must have.
             options: dict. Options of the command, including `resume` and `overwrite` (bool).
-            free: iterable of str. Options that may differ from those of the resumed run. Defaults
-                to `()`.
+            may_change: iterable of str. Options that may differ from those of the resumed run.
+                Defaults to `()`.
             defaults: dict. Values of options that were added to the command after the run was
                 started. Defaults to `None`.
 
@@ -181,36 +181,36 @@ class RunFolder:
             The `RunFolder` to resume, or `None` if there is none and the caller must call `create`.
 
         Raises:
-            ValueError: If `check_free` or `open` raises an error, an option differs from that of
-                the resumed run or names an input that would be removed, or another process writes
-                into the folder.
+            ValueError: If `check_can_create` or `open` raises an error, an option differs from that
+                of the resumed run or names an input that would be removed, or another process
+                writes into the folder.
         """
-        earlier = path, command, options, free, defaults
-        cls.find_earlier(*earlier)  # raises before anything is written
+        earlier = path, command, options, may_change, defaults
+        cls.find_run_to_resume(*earlier)  # raises before anything is written
         with locked(path, command):
-            run = cls.find_earlier(*earlier)
+            run = cls.find_run_to_resume(*earlier)
             if run is not None:
                 run.logs_path.mkdir(exist_ok=True)
             yield run
 
     @classmethod
-    def find_earlier(
+    def find_run_to_resume(
         cls,
         path: str | os.PathLike[str],
         command: str,
         options: Mapping[str, Any],
-        free: Iterable[str] = (),
+        may_change: Iterable[str] = (),
         defaults: Mapping[str, Any] | None = None,
     ) -> "RunFolder | None":
-        """Returns the run to resume, or `None`; checks the folder like `begin`, without a lock."""
+        """Returns the run to resume, or `None`, after the checks of `open_for_training`."""
         if not options["resume"] or not (pathlib.Path(path) / OPTIONS).exists():
-            cls.check_free(path, options["overwrite"])
+            cls.check_can_create(path, options["overwrite"])
             check_inputs(path, options)
             return None
         run = cls.open(path, command)
         now = as_json(options)
         before = {**as_json(defaults or {}), **run.options}
-        fixed = sorted(set(now) - {"run", *OF_ONE_COMMAND, *free})
+        fixed = sorted(set(now) - {"run", *OF_ONE_COMMAND, *may_change})
         changed = [name for name in fixed if before.get(name) != now[name]]
         if changed:
             raise ValueError(
@@ -221,7 +221,7 @@ class RunFolder:
         return run
 
     @staticmethod
-    def check_free(path: str | os.PathLike[str], overwrite: bool = False) -> None:
+    def check_can_create(path: str | os.PathLike[str], overwrite: bool = False) -> None:
         """Checks that `create` can use a folder, without changing it.
 
         Args:
@@ -309,7 +309,7 @@ class RunFolder:
             )
         return self
 
-    def keep(self, path: pathlib.Path, write: Callable[[pathlib.Path], None]) -> None:
+    def write_asset(self, path: pathlib.Path, write: Callable[[pathlib.Path], None]) -> None:
         """Writes a file of the run and records its size and hash in manifest.json.
 
         Args:
