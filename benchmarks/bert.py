@@ -1,28 +1,28 @@
-"""Measures the tokens per second of BERT, and compares them with those of other projects.
+"""Measures the tokens per second of BERT, and compares them with those of other libraries.
 
     make peers
     python -m benchmarks.bert --torch-python .venv-peers/torch/bin/python \\
         --keras-hub-python .venv-peers/keras_hub/bin/python
 
-The models have random weights and published shapes. Each row runs in its own process. Each rival
-runs in another process and alternates with tfreps every few batches, so that other load on the
-machine slows both; all use two threads. The number in brackets is the median speed of tfreps
-divided by that of the rival, and "to reach" is its target; "tokens/s" is from the turns with the
-last rival. The rivals are the BERT of transformers in PyTorch, OpenVINO and ONNX Runtime, and that
-of KerasHub. In bfloat16 rows, all compute in bfloat16 (PyTorch under autocast); ONNX Runtime has no
-bfloat16 on CPUs.
+The models have random weights and published shapes. Each row runs in its own process. Each other
+library runs in another process and alternates with tfreps every few batches, so that other load on
+the machine slows both; all use two threads. The number in parentheses is the median speed of tfreps
+divided by that of the other library; "tokens/s" is from the calls that alternate with the library
+that is measured last. The other libraries are the BERT of transformers in PyTorch, OpenVINO and
+ONNX Runtime, and that of KerasHub. In bfloat16 rows, all compute in bfloat16 (PyTorch under
+autocast); ONNX Runtime has no bfloat16 on CPUs.
 
 Encoding calls the function that `tfreps export` writes. Encoding and training use texts without
 padding. Training consists of masked-LM steps with Adam on texts of 128 tokens, of which 20 are
 masked, without next-sentence prediction. Fine-tuning trains a classifier with two labels on the
-first 3 layers, on texts as long as those of hotel_reviews. tfreps reads the texts in the batches of
-`tfreps train-classifier`. A rival reads them in batches of 32, padded to the longest text of the
-batch; "by length" means that the texts are sorted by length first. Padding does not count as
+first 3 blocks, on texts as long as those of hotel_reviews. tfreps reads the texts in the batches of
+`tfreps train-classifier`. Another library reads them in batches of 32, padded to the longest text
+of the batch; "by length" means that the texts are sorted by length first. Padding does not count as
 tokens. Steps of training are repeated a third as often as --repeats, and epochs of fine-tuning a
 twelfth. The tokenizer rows split the help topics of the standard library into WordPieces inside
-tf.data, unchanged or with accents in every sixth line, and count pieces instead of tokens. Their
-rivals are FastBertTokenizer of tensorflow-text, which runs in the same process, and the library
-tokenizers; each uses one thread.
+tf.data, unchanged or with accents in every sixth line, and count pieces instead of tokens. They
+are compared with FastBertTokenizer of tensorflow-text, which runs in the same process, and with the
+library tokenizers; each uses one thread.
 """
 
 import json
@@ -42,22 +42,22 @@ PYTHONS = {"torch_python": "transformers", "keras_hub_python": "keras-hub"}
 MASKED = 20
 POLICIES = {"float32": "float32", "bfloat16": "mixed_bfloat16"}
 FEWER = {"encode": 1, "train": 3, "tune": 12}  # calls that take longer are repeated less often
-# name: (task, shape, texts, tokens of a text, precision, target ratio to OpenVINO)
+# name: (task, shape, texts, tokens of a text, precision)
 ROWS = {
-    "base-8x128-float32": ("encode", "base", 8, 128, "float32", None),
-    "base-8x128-bfloat16": ("encode", "base", 8, 128, "bfloat16", None),
-    "6x384-8x128-float32": ("encode", "6x384", 8, 128, "float32", None),
-    "6x384-1x128-float32": ("encode", "6x384", 1, 128, "float32", None),
-    "6x384-1x16-float32": ("encode", "6x384", 1, 16, "float32", None),
-    "6x384-8x128-bfloat16": ("encode", "6x384", 8, 128, "bfloat16", 0.8),
-    "6x384-1x128-bfloat16": ("encode", "6x384", 1, 128, "bfloat16", 0.8),
-    "6x384-1x16-bfloat16": ("encode", "6x384", 1, 16, "bfloat16", None),
-    "mlm-32x128-float32": ("train", "6x384", 32, 128, "float32", None),
-    "mlm-32x128-bfloat16": ("train", "6x384", 32, 128, "bfloat16", None),
-    "reviews-float32": ("tune", "6x384", 384, None, "float32", None),
-    "reviews-bfloat16": ("tune", "6x384", 384, None, "bfloat16", None),
-    "wordpiece": ("cut", "base", 80000, None, "float32", None),
-    "wordpiece-accents": ("cut", "base", 80000, None, "float32", None),
+    "base-8x128-float32": ("encode", "base", 8, 128, "float32"),
+    "base-8x128-bfloat16": ("encode", "base", 8, 128, "bfloat16"),
+    "6x384-8x128-float32": ("encode", "6x384", 8, 128, "float32"),
+    "6x384-1x128-float32": ("encode", "6x384", 1, 128, "float32"),
+    "6x384-1x16-float32": ("encode", "6x384", 1, 16, "float32"),
+    "6x384-8x128-bfloat16": ("encode", "6x384", 8, 128, "bfloat16"),
+    "6x384-1x128-bfloat16": ("encode", "6x384", 1, 128, "bfloat16"),
+    "6x384-1x16-bfloat16": ("encode", "6x384", 1, 16, "bfloat16"),
+    "mlm-32x128-float32": ("train", "6x384", 32, 128, "float32"),
+    "mlm-32x128-bfloat16": ("train", "6x384", 32, 128, "bfloat16"),
+    "reviews-float32": ("tune", "6x384", 384, None, "float32"),
+    "reviews-bfloat16": ("tune", "6x384", 384, None, "bfloat16"),
+    "wordpiece": ("cut", "base", 80000, None, "float32"),
+    "wordpiece-accents": ("cut", "base", 80000, None, "float32"),
 }
 
 
@@ -66,9 +66,9 @@ def main(argv=None):
 
 
 def measure(name, repeats, torch_python=None, keras_hub_python=None):
-    """Measures one row: medians over batches, alternating with each rival."""
-    task, shape, texts, length, precision, goal = ROWS[name]
-    result = {"row": name, "to_reach": goal, "peers": {}, "ratios": {}}
+    """Measures one row: medians over batches, alternating with each other library."""
+    task, shape, texts, length, precision = ROWS[name]
+    result = {"row": name, "peers": {}, "ratios": {}}
     if task == "cut":
         size, accents = SHAPES[shape]["vocabulary_size"], name.endswith("accents")
         call, tokens, peer_call, problem = make_cut(size, texts, accents)
@@ -86,18 +86,18 @@ def measure(name, repeats, torch_python=None, keras_hub_python=None):
     repeats = -(-repeats // FEWER[task])
     job = {"task": task, "shape": SHAPES[shape], "texts": texts, "length": length}
     job |= {"precision": precision, "threads": rows.THREADS}
-    commands = rival_commands(job, torch_python, keras_hub_python)
-    for rival, command in commands.items() or [(None, None)]:
-        rows.add_figures(result, tokens, *in_turns(call, repeats, command), rival)
+    commands = peer_commands(job, torch_python, keras_hub_python)
+    for library, command in commands.items() or [(None, None)]:
+        rows.add_figures(result, tokens, *in_turns(call, repeats, command), library)
     return result
 
 
-def rival_commands(job, torch_python, keras_hub_python):
-    """Returns a dict from the names of the rivals of a job to the commands that time them.
+def peer_commands(job, torch_python, keras_hub_python):
+    """Returns a dict from the names of the other libraries to the commands that time them.
 
-    A job has the task (encode, train or tune), the shape of the model, the numbers of texts, of
-    tokens of a text (`None` for fine-tuning) and of threads, the precision (float32 or bfloat16),
-    and `by_length`, whether the texts of fine-tuning are sorted by length.
+    `job` contains the task (encode, train or tune), the shape of the model, the number of texts,
+    the tokens per text (`None` for fine-tuning), the number of threads and the precision (float32
+    or bfloat16). Each command adds `by_length`, whether texts of fine-tuning are sorted by length.
     """
     commands = {}
     engines = {"torch": "PyTorch", "openvino": "OpenVINO", "onnxruntime": "ONNX Runtime"}
@@ -228,7 +228,7 @@ def make_cut(size, texts, accents):
 
 
 def print_results(results):
-    rows.print_rivals(results)
+    rows.print_ratios(results)
 
 
 if __name__ == "__main__":

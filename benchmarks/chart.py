@@ -2,10 +2,10 @@
 
     python -m benchmarks.chart
 
-The table has one row for each task and, after the columns of the task and the rival, one column for
-each kind of CPU. A cell such as `1,054 / 655 (1.60)` contains the speed of tfreps, that of the
-rival and the measured ratio; `(1.60; other)` names another rival for this cell. The chart has a bar
-for each ratio.
+The table has one row for each task. Its columns are the task, the other library, and one for each
+kind of CPU. A cell such as `1,054 / 655 (1.60)` contains the speed of tfreps, that of the other
+library and the measured ratio; `(1.60; NAME)` names the library of this cell if it is another one.
+The chart has a bar for each ratio.
 """
 
 import io
@@ -34,9 +34,9 @@ def main(argv=None):
 
 
 def measurements(text):
-    """Returns `[(task, rival, CPU, speed of tfreps, speed of the rival, ratio)]` of a page.
+    """Returns `[(task, library, CPU, speed of tfreps, speed of the library, ratio)]` of a page.
 
-    The ratio is a str with the digits of the page. Other values that are numbers are floats.
+    The ratio is a str with the digits of the page. Speeds are floats.
     """
     lines = re.search(r"^\|.*\n\|[-|]+\n((?:\|.*\n)+)", text, re.M)
     if lines is None:
@@ -45,7 +45,7 @@ def measurements(text):
         [cell.strip() for cell in line.split("|")[1:-1]] for line in lines[0].splitlines()
     )
     found = []
-    for task, rival, *cells in rows:
+    for task, library, *cells in rows:
         for cpu, cell in zip(headings[2:], cells, strict=True):
             if not cell:
                 continue
@@ -53,7 +53,7 @@ def measurements(text):
             if parts is None:
                 raise ValueError(f"Cells must look like '1,054 / 655 (1.60)'; got {cell!r}.")
             ours, theirs = (float(part.replace(",", "")) for part in parts.groups()[:2])
-            found.append((task, parts[4] or rival, cpu, ours, theirs, parts[3]))
+            found.append((task, parts[4] or library, cpu, ours, theirs, parts[3]))
     return found
 
 
@@ -66,7 +66,7 @@ def draw(measured):
     for task in tasks:
         rows = [row for row in measured if row[0] == task]
         for number, row in enumerate(rows):
-            draw_bar(axes, top + number, row, f"C{cpus.index(row[2])}", rival=rows[0][1])
+            draw_bar(axes, top + number, row, f"C{cpus.index(row[2])}", library=rows[0][1])
         places[f"{task}\n(compared with {rows[0][1]})"] = top + (len(rows) - 1) / 2
         top += len(rows) + 0.8
     axes.axvline(1, color="black", linewidth=1)
@@ -79,20 +79,20 @@ def draw(measured):
     axes.grid(axis="x", linewidth=0.4)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
-    label = "speed of tfreps divided by that of the rival (above 1: tfreps is faster)"
+    label = "speed of tfreps divided by that of the other library (above 1: tfreps is faster)"
     axes.set_xlabel(label, fontsize=9)
     figure.legend(loc="outside upper center", ncols=2, fontsize=8, frameon=False)
     return figure
 
 
-def draw_bar(axes, place, row, color, rival):
-    """Draws a bar from 1 to a ratio, with the ratio, and the rival if it is another."""
-    _, own_rival, cpu, _, _, ratio = row
+def draw_bar(axes, place, row, color, library):
+    """Draws a bar from 1 to a ratio, labeled with the ratio and any library but `library`."""
+    _, own_library, cpu, _, _, ratio = row
     value = float(ratio)
     drawn = {bar.get_label() for bar in axes.containers}
     label = None if cpu in drawn else cpu  # once in the legend
     axes.barh(place, value - 1, left=1, height=0.9, color=color, label=label)
-    note = ratio if own_rival == rival else f"{ratio} ({own_rival})"
+    note = ratio if own_library == library else f"{ratio} ({own_library})"
     at = {"xytext": (3, 0)} if value >= 1 else {"xytext": (-3, 0), "ha": "right"}
     at |= {"textcoords": "offset points", "va": "center", "fontsize": 8}
     axes.annotate(note, (value, place), **at)

@@ -10,7 +10,7 @@ tokens of a sentence, since they cost as much as other tokens. In training, the 
 direction are counted. Each row of the table is measured in its own process. "GEMM" is the speed, in
 GFLOP/s, of multiplying two 2048 x 2048 float32 matrices (benchmarks/gemm.py), measured before,
 between and after the timed batches. "normalized" is tokens per second divided by GEMM, which is
-comparable between machines, and "to reach" is its target. "peak GiB" is the peak memory. The JSON
+comparable between machines. "peak GiB" is the peak memory. The JSON
 line of a row of inference also shows the share of distinct tokens in a batch ("distinct"). With
 `--bilm-tf-python`, bilm-tf's graph (benchmarks/peer_bilm_tf.py) runs in another process and
 alternates with tfreps, and "ratio" is the median speed of tfreps divided by that of this graph,
@@ -26,17 +26,17 @@ from benchmarks import rows
 from benchmarks.in_turns import in_turns
 from benchmarks.topics_text import tokens
 
-# name: (task, size, rows, tokens per row, precision, target of the normalized speed)
+# name: (task, size, rows, tokens per row, precision)
 ROWS = {
-    "original-32x25-float32": ("embed", "elmo_original", 32, 25, "float32", 4.5),
-    "original-32x25-bfloat16": ("embed", "elmo_original", 32, 25, "bfloat16", 5.5),
-    "original-128x25-float32": ("embed", "elmo_original", 128, 25, "float32", 5.3),
-    "original-128x25-bfloat16": ("embed", "elmo_original", 128, 25, "bfloat16", 7.5),
-    "original-1x25-float32": ("embed", "elmo_original", 1, 25, "float32", 0.6),
-    "small-32x25-float32": ("embed", "elmo_small", 32, 25, "float32", 38.0),
-    "small-32x25-bfloat16": ("embed", "elmo_small", 32, 25, "bfloat16", 50.0),
-    "train-small-128x20-float32": ("train", "elmo_small", 128, 20, "float32", 10.0),
-    "train-small-128x20-bfloat16": ("train", "elmo_small", 128, 20, "mixed_bfloat16", 14.0),
+    "original-32x25-float32": ("embed", "elmo_original", 32, 25, "float32"),
+    "original-32x25-bfloat16": ("embed", "elmo_original", 32, 25, "bfloat16"),
+    "original-128x25-float32": ("embed", "elmo_original", 128, 25, "float32"),
+    "original-128x25-bfloat16": ("embed", "elmo_original", 128, 25, "bfloat16"),
+    "original-1x25-float32": ("embed", "elmo_original", 1, 25, "float32"),
+    "small-32x25-float32": ("embed", "elmo_small", 32, 25, "float32"),
+    "small-32x25-bfloat16": ("embed", "elmo_small", 32, 25, "bfloat16"),
+    "train-small-128x20-float32": ("train", "elmo_small", 128, 20, "float32"),
+    "train-small-128x20-bfloat16": ("train", "elmo_small", 128, 20, "mixed_bfloat16"),
 }
 TRAIN_VOCABULARY, TRAIN_NEGATIVES = 4158, 2048
 PEERS = {"bilm_tf_python": "tensorflow and tf-keras"}
@@ -50,12 +50,12 @@ def measure(name, repeats, bilm_tf_python=None):
     """Measures one row: the median over batches, and the ratio to bilm-tf's graph."""
     from benchmarks.gemm import normalized
 
-    task, size, sentences, length, precision, goal = ROWS[name]
+    task, size, sentences, length, precision = ROWS[name]
     make = {"embed": make_embed, "train": make_train}[task]
     calls = make(size, sentences, length, precision, repeats + 3)
     for call in calls[:3]:
         call()  # traces the function and fills the caches
-    result = {"row": name, **normalized(calls[3:], sentences * length), "to_reach": goal}
+    result = {"row": name, **normalized(calls[3:], sentences * length)}
     if task == "embed":
         shares = [len({token for s in b for token in s}) + 2 for b in texts(sentences, length, 20)]
         result["distinct"] = round(statistics.mean(shares) / (sentences * length), 3)
@@ -138,8 +138,8 @@ def print_results(results):
     for r in results:
         peer = f"{r['bilm_tf']:,.0f} ({r['ratio']:.2f} x)" if "ratio" in r else "-"
         speed = r["row"], f"{r['tokens_per_second']:,.0f}", r["gemm_gflops"]
-        table.append([*speed, r["normalized"], r["to_reach"], peer, r["peak_memory_GiB"]])
-    headings = "row | tokens/s | GEMM | normalized | to reach | bilm-tf (ratio) | peak GiB"
+        table.append([*speed, r["normalized"], peer, r["peak_memory_GiB"]])
+    headings = "row | tokens/s | GEMM | normalized | bilm-tf (ratio) | peak GiB"
     rows.print_table(headings, table)
 
 

@@ -1,4 +1,4 @@
-"""What benchmarks share: options, the rows of a table in processes of their own, and its output."""
+"""Functions that the benchmarks share: options, rows in separate processes, and tables."""
 
 import argparse
 import json
@@ -94,15 +94,14 @@ def as_flag(name):
     return f"--{name.replace('_', '-')}"
 
 
-def print_rivals(results):
-    """Prints a table of results from `add_figures`, with the fastest rival of each row first."""
+def print_ratios(results):
+    """Prints a table of results from `add_figures`, sorted by speed within each row."""
     table = []
     for r in results:
         fastest = sorted(r["peers"], key=r["peers"].get, reverse=True)
-        rivals = [f"{peer} {r['peers'][peer]:,.0f} ({r['ratios'][peer]:.2f} x)" for peer in fastest]
-        cells = [r["row"], f"{r['tokens_per_second']:,.0f}", ", ".join(rivals) or "-"]
-        table.append([*cells, r["to_reach"] or "-"])
-    print_table("row | tokens/s | rivals, the fastest first | to reach", table)
+        others = [f"{peer} {r['peers'][peer]:,.0f} ({r['ratios'][peer]:.2f} x)" for peer in fastest]
+        table.append([r["row"], f"{r['tokens_per_second']:,.0f}", ", ".join(others) or "-"])
+    print_table("row | tokens/s | other libraries (ratio), the fastest first", table)
 
 
 def print_table(headings, rows):

@@ -7,8 +7,8 @@
 Each row runs in its own process on random scores without padding. With `--peer-python`, DeLFT and
 pytorch-crf run in other processes and alternate with tfreps every hundred batches, so that other
 load on the machine slows all of them; all use two threads. The number in brackets is the median
-speed of tfreps divided by that of the library, and "to reach" is the target of the ratio to DeLFT;
-"tokens/s" is from the turns with pytorch-crf. The rows of one sentence of four tokens show the
+speed of tfreps divided by that of the library; "tokens/s" is from the calls that alternate with
+pytorch-crf. The rows of one sentence of four tokens show the
 overhead of a call.
 
     loss            the loss and its gradient in a graph; the layer compiles them with XLA, also in
@@ -31,28 +31,28 @@ from benchmarks.in_turns import in_turns
 XLA, PLAIN = {"jit_compile": "auto"}, {"jit_compile": False}
 GRAPH = {"jit_compile": False, "graph": True}
 FOLLOW = {"jit_compile": "auto", "scale": 60.0, "follow_themselves": True}
-# name: (task, sentences, tokens, tags, options, target ratio to DeLFT)
+# name: (task, sentences, tokens, tags, options)
 ROWS = {
-    "viterbi-graph-32x50x9": ("viterbi", 32, 50, 9, GRAPH, 1.0),
-    "viterbi-graph-32x100x29": ("viterbi", 32, 100, 29, GRAPH, 1.0),
-    "viterbi-graph-8x25x9": ("viterbi", 8, 25, 9, GRAPH, 0.6),
-    "viterbi-graph-1x300x44": ("viterbi", 1, 300, 44, GRAPH, 0.6),
-    "viterbi-graph-1x4x2": ("viterbi", 1, 4, 2, GRAPH, None),
-    "loss-graph-32x50x9": ("loss", 32, 50, 9, PLAIN, 1.0),
-    "loss-graph-32x100x29": ("loss", 32, 100, 29, PLAIN, 1.0),
-    "loss-graph-8x25x9": ("loss", 8, 25, 9, PLAIN, 1.0),
-    "loss-graph-1x300x44": ("loss", 1, 300, 44, PLAIN, 1.0),
-    "loss-graph-1x4x2": ("loss", 1, 4, 2, PLAIN, None),
-    "loss-32x50x9": ("loss", 32, 50, 9, XLA, None),
-    "loss-32x100x29": ("loss", 32, 100, 29, XLA, None),
-    "loss-log-space-32x100x29": ("loss", 32, 100, 29, FOLLOW, None),
-    "viterbi-32x50x9": ("viterbi", 32, 50, 9, {"jit_compile": True}, None),
-    "viterbi-function-32x50x9": ("viterbi", 32, 50, 9, {"jit_compile": True, "graph": True}, None),
-    "viterbi-plain-32x50x9": ("viterbi", 32, 50, 9, {"jit_compile": False}, None),
-    "viterbi-32x100x29": ("viterbi", 32, 100, 29, {"jit_compile": True}, None),
-    "viterbi-1x4x2": ("viterbi", 1, 4, 2, {"jit_compile": True}, None),
-    "stream": ("stream", 32, 120, 9, {"jit_compile": True}, None),
-    "stream-function": ("stream", 32, 120, 9, {"jit_compile": True, "graph": True}, None),
+    "viterbi-graph-32x50x9": ("viterbi", 32, 50, 9, GRAPH),
+    "viterbi-graph-32x100x29": ("viterbi", 32, 100, 29, GRAPH),
+    "viterbi-graph-8x25x9": ("viterbi", 8, 25, 9, GRAPH),
+    "viterbi-graph-1x300x44": ("viterbi", 1, 300, 44, GRAPH),
+    "viterbi-graph-1x4x2": ("viterbi", 1, 4, 2, GRAPH),
+    "loss-graph-32x50x9": ("loss", 32, 50, 9, PLAIN),
+    "loss-graph-32x100x29": ("loss", 32, 100, 29, PLAIN),
+    "loss-graph-8x25x9": ("loss", 8, 25, 9, PLAIN),
+    "loss-graph-1x300x44": ("loss", 1, 300, 44, PLAIN),
+    "loss-graph-1x4x2": ("loss", 1, 4, 2, PLAIN),
+    "loss-32x50x9": ("loss", 32, 50, 9, XLA),
+    "loss-32x100x29": ("loss", 32, 100, 29, XLA),
+    "loss-log-space-32x100x29": ("loss", 32, 100, 29, FOLLOW),
+    "viterbi-32x50x9": ("viterbi", 32, 50, 9, {"jit_compile": True}),
+    "viterbi-function-32x50x9": ("viterbi", 32, 50, 9, {"jit_compile": True, "graph": True}),
+    "viterbi-plain-32x50x9": ("viterbi", 32, 50, 9, {"jit_compile": False}),
+    "viterbi-32x100x29": ("viterbi", 32, 100, 29, {"jit_compile": True}),
+    "viterbi-1x4x2": ("viterbi", 1, 4, 2, {"jit_compile": True}),
+    "stream": ("stream", 32, 120, 9, {"jit_compile": True}),
+    "stream-function": ("stream", 32, 120, 9, {"jit_compile": True, "graph": True}),
 }
 STREAM = 200  # batches
 PEERS = {"peer_python": "the packages of benchmarks/peers/torch.txt"}
@@ -65,12 +65,12 @@ def main(argv=None):
 
 def measure(name, repeats, peer_python=None):
     """Measures one row: medians over batches, alternating with each library, if there is a peer."""
-    what, *sizes, how, goal = ROWS[name]
+    what, *sizes, how = ROWS[name]
     if what == "stream":
         return {"row": name, **stream(*sizes, **how)}
     call = {"loss": make_loss, "viterbi": make_viterbi}[what](*sizes, **how)
     tokens = sizes[0] * sizes[1]
-    result = {"row": name, "to_reach": goal, "peers": {}, "ratios": {}}
+    result = {"row": name, "peers": {}, "ratios": {}}
     given = [*map(str, sizes), str(how.get("scale", 1.0)), str(rows.THREADS)]
     for library, title in LIBRARIES.items() if peer_python else [(None, None)]:
         command = None
@@ -163,7 +163,7 @@ def print_results(results):
                 f"{r['row']}: {r['seconds']:.1f} s for {STREAM} batches of {r['num_shapes']} "
                 f"shapes; {r['calls_over_0.1_s']} calls took more than 0.1 s"
             )
-    rows.print_rivals([r for r in results if "seconds" not in r])
+    rows.print_ratios([r for r in results if "seconds" not in r])
 
 
 if __name__ == "__main__":

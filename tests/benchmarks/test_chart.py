@@ -8,7 +8,7 @@ from tests.conftest import CHECKOUT
 PAGE = """
 # Speed
 
-| task | rival | first CPU | second CPU |
+| task | other library | first CPU | second CPU |
 |---|---|---|---|
 | Decode, float32 | one | 1,054 / 655 (1.61) | |
 | Train | two | 390 / 713 (0.55) | 12.5 / 5 (2.5; three) |
@@ -44,8 +44,8 @@ def test_cells_are_parsed():
 def test_ratios_of_the_page_are_those_of_its_speeds():
     found = chart.measurements((CHECKOUT / "benchmarks/RESULTS.md").read_text(encoding="utf-8"))
     assert len({task for task, *_ in found}) == 10
-    for task, rival, cpu, ours, theirs, ratio in found:
+    for task, library, cpu, ours, theirs, ratio in found:
         bound = 0.51 * 10 ** -len(ratio.partition(".")[2])
-        if rival.startswith("bilm-tf"):  # the speed of tfreps is from other calls than the ratio
+        if library.startswith("bilm-tf"):  # the speed of tfreps is from other calls than the ratio
             bound = 0.08 * float(ratio)
         assert abs(ours / theirs - float(ratio)) < bound, (task, cpu)

@@ -41,19 +41,19 @@ def test_the_loop_answers_each_line_with_that_many_seconds(monkeypatch, capsys):
     assert lines == ["ready", [4.0, 5.0], [6.0, 7.0, 8.0]]  # after three calls
 
 
-def test_rivals_of_a_job():
-    def rivals(task, precision):
-        commands = bert.rival_commands({"task": task, "precision": precision}, "T", "K")
+def test_commands_of_a_job():
+    def timed(task, precision):
+        commands = bert.peer_commands({"task": task, "precision": precision}, "T", "K")
         for command in commands.values():
             assert command[0] == ("K" if command[2].endswith("keras_hub") else "T")
         return [(name, json.loads(c[-1])["by_length"]) for name, c in commands.items()]
 
     engines = ["PyTorch", "OpenVINO", "ONNX Runtime", "KerasHub"]
-    assert rivals("encode", "float32") == [(name, False) for name in engines]
-    assert rivals("encode", "bfloat16") == [(n, False) for n in engines if n != "ONNX Runtime"]
+    assert timed("encode", "float32") == [(name, False) for name in engines]
+    assert timed("encode", "bfloat16") == [(n, False) for n in engines if n != "ONNX Runtime"]
     trainers = ["PyTorch", "KerasHub"]
-    assert rivals("train", "float32") == [(name, False) for name in trainers]
-    assert rivals("tune", "float32") == [
+    assert timed("train", "float32") == [(name, False) for name in trainers]
+    assert timed("tune", "float32") == [
         *((name, False) for name in trainers),
         *((f"{name} by length", True) for name in trainers),
     ]
