@@ -6,7 +6,9 @@ import yaml
 
 import tfreps
 from tests.conftest import CHECKOUT
+from tests.test_words import PAGES
 from tfreps._src.addresses import DOCUMENTATION, REPOSITORY
+from tfreps._src.cli.commands import COMMANDS
 
 CITATION = yaml.safe_load((CHECKOUT / "CITATION.cff").read_text(encoding="utf-8"))
 
@@ -47,3 +49,26 @@ def test_the_changelog_has_the_form_of_keep_a_changelog():
     assert releases[0] == "[Unreleased]"
     kinds = {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
     assert set(re.findall(r"^### (.+)$", text, re.M)) <= kinds
+
+
+def test_programs_that_pages_name_exist():
+    """Programs are modules of the checkout, commands of tfreps in backticks, and make targets."""
+    targets = set(re.findall(r"^([\w-]+):", read("Makefile"), re.M))
+    found = []
+    for page in PAGES:
+        text = " ".join(page.read_text(encoding="utf-8").split())
+        for name in re.findall(r"python -m ((?:benchmarks|tests|training)\.[\w.]*\w)", text):
+            path = CHECKOUT.joinpath(*name.split("."))
+            found.append((page, name, path.with_suffix(".py").exists() or path.is_dir()))
+        for name in re.findall(r"`tfreps ([a-z][\w-]*)", text):
+            found.append((page, name, name in {*COMMANDS, "help"}))
+        for name in re.findall(r"`make ([\w-]+)", text):
+            found.append((page, name, name in targets))
+    assert len(found) > 100 and [(p, name) for p, name, exists in found if not exists] == []
+
+
+def test_no_page_cites_a_commit():
+    found = [
+        page for page in PAGES if re.search(r"commits?\s+[0-9a-f]{7}", page.read_text("utf-8"))
+    ]
+    assert found == []

@@ -1,4 +1,4 @@
-"""A SavedModel exported by commit 284db2c still gives its predictions (fixtures/README.md)."""
+"""A SavedModel of an earlier version still gives its predictions (fixtures/README.md)."""
 
 import json
 import pathlib
