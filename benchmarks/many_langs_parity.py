@@ -30,7 +30,7 @@ import numpy as np
 
 from benchmarks.in_turns import CHECKOUT, in_turns
 from benchmarks.many_langs_cases import CASES, REFUSED, make_sentences, texts, write_case
-from benchmarks.rows import print_table, program_parser
+from benchmarks.rows import chosen_rows, print_table, program_parser
 
 TOLERANCE = 1e-5
 TIMED = "published sizes"
@@ -38,14 +38,15 @@ SHAPES = (1, 20), (32, 20)
 
 
 def main(argv=None):
-    options = program_parser(
+    parser = program_parser(
         "benchmarks.many_langs_parity",
         __doc__,
         peer_python=(..., "Python with the packages of benchmarks/peers/many_langs.txt installed."),
         only=("", "Compare only models whose name contains PART.", {"metavar": "PART"}),
         repeats=(16, "Number of timed calls per shape; 0 measures no time."),
-    ).parse_args(argv)
-    chosen = [name for name in CASES if options.only in name]
+    )
+    options = parser.parse_args(argv)
+    chosen = chosen_rows(parser, CASES, options.only)
     names = [name for name in chosen if name not in REFUSED]
     gaps = []
     with tempfile.TemporaryDirectory() as folder:

@@ -40,7 +40,7 @@ def run_rows(module, rows, argv, repeats, peers=None):
     kinds = "INTRAOP", "INTEROP"
     environ = {**os.environ, **{f"TF_NUM_{kind}_THREADS": str(THREADS) for kind in kinds}}
     results = []
-    for name in (name for name in rows if options.only in name):
+    for name in chosen_rows(parser, rows, options.only):
         command = [sys.executable, "-m", program, "--row", name, "--repeats", str(options.repeats)]
         for peer, python in pythons.items():
             command += [as_flag(peer), python]
@@ -88,6 +88,18 @@ def program_parser(program, description, **options):
             about += f" Defaults to {default}." if default != "" else ""
         parser.add_argument(as_flag(name), help=about, **kind, **(more[0] if more else {}))
     return parser
+
+
+def chosen_rows(parser, names, only):
+    """Returns the names that contain the value of --only.
+
+    If there are none, the program ends with an error that lists the names.
+    """
+    chosen = [name for name in names if only in name]
+    if not chosen:
+        known = "".join(f"\n  {name}" for name in names)
+        parser.error(f"--only {only!r} selects no row. The rows are:{known}")
+    return chosen
 
 
 def as_flag(name):

@@ -19,7 +19,7 @@ import subprocess
 import sys
 import time
 
-from benchmarks.rows import print_table, program_parser
+from benchmarks.rows import chosen_rows, print_table, program_parser
 from tfreps._src.cli.commands import COMMANDS
 
 LINE = "The function returns a list of names ."
@@ -53,7 +53,7 @@ print(*(end - begin for begin, end in zip(times, times[1:])), sep="\\n")
 
 
 def main(argv=None):
-    options = program_parser(
+    parser = program_parser(
         "benchmarks.startup",
         __doc__,
         only=("", "Measure only rows whose name contains PART.", {"metavar": "PART"}),
@@ -62,9 +62,11 @@ def main(argv=None):
         export=(None, "Folder that 'tfreps export' wrote for a tagger."),
         cpu=(False, "Measure CPU seconds instead of elapsed seconds."),
         before=(None, "Python interpreter of another installation of tfreps."),
-    ).parse_args(argv)
+    )
+    options = parser.parse_args(argv)
     sides = [sys.executable, *([options.before] if options.before else [])]
-    found = {name: command for name, command in commands(options).items() if options.only in name}
+    found = commands(options)
+    found = {name: found[name] for name in chosen_rows(parser, found, options.only)}
     seconds = {}
     for _ in range(options.repeats):
         for name, arguments in found.items():

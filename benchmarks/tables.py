@@ -18,7 +18,7 @@ import pathlib
 import statistics
 
 from benchmarks.domains import DOMAINS, encoding_of
-from benchmarks.rows import print_table, program_parser
+from benchmarks.rows import chosen_rows, print_table, program_parser
 from benchmarks.trainings import run_folder, train_once
 
 NER = (
@@ -254,28 +254,22 @@ def main(argv=None):
     parser.add_argument("table", choices=TABLES, help="Table to train and print.")
     options = parser.parse_args(argv)
     results = {}
-    for name, (command, seeds) in TABLES[options.table].items():
-        if not is_wanted(name, options):
-            continue
+    table = TABLES[options.table]
+    names = [options.only] if options.only in table else table
+    for name in chosen_rows(parser, names, options.only):
+        command, seeds = table[name]
         if missing := missing_files(command, options):
             print(f"{name}: left out, because {' and '.join(missing)} is not given.", flush=True)
             continue
         seeds = range(min(seeds, options.seeds))
         results[name] = [train_all(options, name, command, seed) for seed in seeds]
         print(*cells(name, results[name], COLUMNS[options.table]), sep=" | ", flush=True)
+    if not results:
+        return 2
     columns = COLUMNS[options.table]
     rows = [cells(name, runs, columns) for name, runs in results.items()]
     print_table(f" | {' | '.join(columns)} | seeds", rows)
     return 0
-
-
-def is_wanted(name, options):
-    """Returns True if --only selects a row.
-
-    The name of a row selects only that row. Any other text selects all rows whose names contain it.
-    """
-    by_name = options.only in TABLES[options.table]
-    return name == options.only if by_name else options.only in name
 
 
 def missing_files(command, options):

@@ -33,7 +33,7 @@ def raising(error):
 
 
 def test_help_lists_every_command(capsys):
-    assert command.main([]) == command.main(["--help"]) == 0
+    assert command.main([]) == command.main(["--help"]) == command.main(["--help-all"]) == 0
     text = capsys.readouterr().out
     for name, (_, about) in command.COMMANDS.items():
         assert name in text and about in text

@@ -78,7 +78,7 @@ def section(kind, command, level):
             lines += definition(flags(name, row), command.help(row))
     if not lines:
         return []
-    if command.has_more:
+    if any(row.level != COMMON for row in command.options.values()):
         lines = [about.format(first), "", *lines]
     return [*heading(f"{kind} {title}".strip().capitalize()), *lines]
 

@@ -116,6 +116,9 @@ def test_each_row_runs_in_a_process_of_its_own(monkeypatch, capsys):
     line = ["-m", "benchmarks.some", "--row", "a-1", "--repeats", "3", "--peer-python", "P"]
     assert commands == [[sys.executable, *line]]
     assert capsys.readouterr().out.splitlines()[-1] == "['a-1']"
+    with pytest.raises(SystemExit):
+        rows.run_rows(some_benchmark(), names, ["--only", "c"], **options)
+    assert capsys.readouterr().err.endswith("selects no row. The rows are:\n  a-1\n  b-1\n")
     code = 1
     with pytest.raises(SystemExit, match="a-1 failed:\nno"):
         rows.run_rows(some_benchmark(), names, [], **options)

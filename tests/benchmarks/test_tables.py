@@ -78,6 +78,17 @@ def test_domains_are_averaged_within_a_seed(tmp_path, trainings, capsys):
     assert encodings["DATA/fdu_mtl/dvd.task.train"] == "latin-1"
 
 
+def test_a_name_that_no_row_has_lists_the_rows(tmp_path, trainings, capsys):
+    command = ["mr", "--data", "DATA", "--runs", str(tmp_path)]
+    with pytest.raises(SystemExit) as stopped:
+        tables.main([*command, "--only", "all-MiniLM-L6-v2, fine-tuned"])
+    out, err = capsys.readouterr()
+    assert stopped.value.code == 2 and not out and not trainings
+    assert "--only 'all-MiniLM-L6-v2, fine-tuned' selects no row. The rows are:\n  TextC" in err
+    assert tables.main([*command, "--only", "MiniLM"]) == 2  # needs --bert
+    assert capsys.readouterr().out == "MiniLM: left out, because --bert is not given.\n"
+
+
 def test_rows_of_published_files_are_left_out_without_them(tmp_path, trainings, capsys):
     command = ["conll2003", "--data", "DATA", "--runs", str(tmp_path), "--only", "BiLSTM"]
     assert tables.main(command) == 0 and len(trainings) == 3

@@ -222,12 +222,20 @@ def test_help_shows_common_options_and_help_all_the_rest(capsys):
         assert shown[flag].startswith("usage: tfreps test [TEXT] --run DIR [options]\n\nTests.\n")
     assert shown["-h"] == shown["--help"]
     assert shown["--help"].endswith(
-        "\n1 more options and 4 keys of --config: tfreps test --help-all\n"
+        "\n1 more option and 4 keys of --config: tfreps test --help-all\n"
     )
     for name, option in LEVELS.items():
         assert (f"--{name} " in shown["--help"]) is (option.level == COMMON)
     assert "\n  decay=X " in shown["--help-all"] and "\n  --state STATE" in shown["--help-all"]
     assert shown["--help-all"].endswith("as in\n--set decay=X.\n")
+
+
+@pytest.mark.parametrize("flag", ["--help", "--help-all"])
+def test_a_command_with_common_options_only_has_both_flags(flag, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        program({}, {}).parse([flag])
+    assert stopped.value.code == 0
+    assert capsys.readouterr().out.endswith("Flags override it.\n")  # and names no more options
 
 
 def test_errors_of_flags_are_short(capsys):
@@ -387,6 +395,7 @@ def test_the_help_is_short_and_complete(name):
         row = rf"\n  {as_flag(each)}( [A-Z{{]|  |, --no|\n)"
         assert bool(re.search(row, short)) is (option.level == COMMON)
     assert (f"tfreps {name} --help-all" in short) is (len(common) < len(COMMANDS[name].options))
+    assert "  --help-all" in short and "  --help-all" in full
 
 
 @pytest.mark.parametrize("name", COMMANDS)

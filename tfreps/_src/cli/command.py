@@ -99,7 +99,6 @@ class Command:
         self.options = {n: option for group in self.groups for n, option in group.options.items()}
         self.resumes = {"run", "resume"} <= set(self.options)
         self.keys = [name for name, option in self.options.items() if option.level == KEY]
-        self.has_more = any(option.level != COMMON for option in self.options.values())
         self.flags = {name: as_typed(name, self.options) for name in self.options} | (flags or {})
 
     def run(self, work: Callable, argv: list[str] | None = None) -> int:
@@ -216,9 +215,11 @@ class Command:
     def _note(self, levels):
         """Returns the end of the help, which names `--help-all` or explains keys; or `None`."""
         more = sum(option.level == ADVANCED for option in self.options.values())
-        keys = f" and {len(self.keys)} keys of --config" if self.keys else ""
-        if self.has_more and levels == (COMMON,):
-            return f"{more} more options{keys}: tfreps {self.name} --help-all"
+        counts = {"more option": more, "key": len(self.keys)}
+        shown = [f"{n} {what}{'s' * (n > 1)}" for what, n in counts.items() if n]
+        if levels == (COMMON,) and shown:
+            source = " of --config" * bool(self.keys)
+            return f"{' and '.join(shown)}{source}: tfreps {self.name} --help-all"
         if KEY in levels and self.keys:
             return (
                 "Names without dashes are keys of --config, which --set also accepts, as in "
@@ -231,11 +232,8 @@ class Command:
         group.add_argument(
             "-h", "--help", action=Show, text=self.help_text, help="Show this help and exit."
         )
-        if self.has_more:
-            text = functools.partial(self.help_text, True)
-            group.add_argument(
-                "--help-all", action=Show, text=text, help="Show all options and exit."
-            )
+        text = functools.partial(self.help_text, True)
+        group.add_argument("--help-all", action=Show, text=text, help="Show all options and exit.")
         names = f", or the name of a recipe ({', '.join(self.recipes)})" if self.recipes else ""
         about = f"JSON file with options{names}. Flags override it."
         group.add_argument("--config", metavar="FILE", help=about)
@@ -284,12 +282,7 @@ class Command:
             *self.options,
             *(f"no_{n}" for n, row in self.options.items() if row.default is True),
         ]
-        general = [
-            "--help",
-            "--config",
-            *["--help-all"] * self.has_more,
-            *["--set"] * bool(self.keys),
-        ]
+        general = ["--help", "--help-all", "--config", *["--set"] * bool(self.keys)]
         typed = {as_flag(name): as_typed(name, self.options) for name in names}
         return typed | {flag: flag for flag in general}
 

@@ -82,7 +82,7 @@ def main(argv: list[str] | None = None) -> int:
 
 def run_alone(word: str) -> None:
     """Handles `tfreps` without a command, such as `tfreps --help`."""
-    if word in ("-h", "--help", "help"):
+    if word in ("-h", "--help", "--help-all", "help"):
         print(overview())
     elif word == "--version":
         print("tfreps", __version__)
