@@ -11,6 +11,10 @@ import sys
 # Set before TensorFlow is imported. Tests run one process per core, so each needs one thread.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "1")
+# TensorFlow lowercases texts by the rules of this locale, in which I becomes ı: no result may
+# depend on it. LC_ALL would take precedence.
+os.environ["LC_CTYPE"] = os.environ.pop("LC_ALL", None) or os.environ.get("LC_CTYPE", "C.UTF-8")
+os.environ["LC_MESSAGES"] = "tr_TR.UTF-8"
 
 import hypothesis
 import numpy as np

@@ -125,9 +125,11 @@ def tokenized(texts, kind, options):
 def cut(texts, options):
     import tensorflow as tf
 
+    from tfreps._src.text.lower_case import lower_case
+
     tokens = tokenize(tf.constant(texts), options.tokens)  # [N, T]
     if options.lowercase:
-        tokens = tf.strings.lower(tokens, encoding="utf-8")
+        tokens = lower_case(tokens)
     for row in tokens.numpy().tolist():
         row = [token.decode("utf-8") for token in row if token]
         yield row[: options.max_length]

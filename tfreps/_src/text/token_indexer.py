@@ -10,6 +10,7 @@ import tensorflow as tf
 from tfreps._src.files.argument_checks import check_list
 from tfreps._src.text.char_ids import character_ids, token_character_ids
 from tfreps._src.text.lookup_table import lookup_table
+from tfreps._src.text.lower_case import lower_case
 from tfreps._src.text.vocabulary import Vocabulary
 from tfreps._src.text.word_char_graph import WordCharGraph
 from tfreps._src.text.word_char_ids import WordCharIndexer
@@ -25,8 +26,8 @@ class TokenIndexer(tf.Module):
     Args:
         vocabulary: `Vocabulary`, list of its tokens, or None. If `None`, the result has no
             `token_ids`. Defaults to `None`.
-        lowercase: bool. Whether to convert tokens to lower case (Unicode) before the lookup. Does
-            not affect `character_ids`. Defaults to `False`.
+        lowercase: bool. Whether to convert tokens to lower case before the lookup, as `str.lower`
+            does in any locale. Does not affect `character_ids`. Defaults to `False`.
         digits_to_zero: bool. Whether to replace every Unicode decimal digit of a token with 0
             before the lookup. Does not affect `character_ids`. Defaults to `False`.
         lowercase_fallback: bool. Whether a token that is not in the vocabulary gets the id of its
@@ -168,7 +169,7 @@ class TokenIndexer(tf.Module):
     def normalize(self, tokens: tf.Tensor) -> tf.Tensor:
         """Applies `lowercase` and `digits_to_zero` to a str tensor; the shape does not change."""
         if self.lowercase:
-            tokens = tf.strings.lower(tokens, encoding="utf-8")
+            tokens = lower_case(tokens)
         if self.digits_to_zero:
             tokens = tf.strings.regex_replace(tokens, r"\p{Nd}", "0")
         return tokens
@@ -178,7 +179,7 @@ class TokenIndexer(tf.Module):
         tokens = self.normalize(tokens)
         ids = self.table.lookup(tokens)
         if self.vocabulary is not None and self.lowercase_fallback and not self.lowercase:
-            lower = self.table.lookup(tf.strings.lower(tokens, encoding="utf-8"))
+            lower = self.table.lookup(lower_case(tokens))
             ids = tf.where(ids == self.vocabulary.unknown_id, lower, ids)
         return tf.cast(ids, tf.int32)
 
