@@ -3,6 +3,7 @@ PYTHON ?= python3
 TEXT   ?=
 
 BIN    := .venv/bin
+DEMO   := .venv/.installed-demo
 STAMP  := .venv/.installed
 TFREPS := $(BIN)/tfreps
 
@@ -32,33 +33,38 @@ help:
 
 install: $(STAMP)
 
-$(STAMP): setup.py pyproject.toml
+# The demo needs what users install. The other targets add the tools of developers.
+$(DEMO): setup.py pyproject.toml
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; (3, 10) <= v <= (3, 14) or sys.exit( \
 	  "tfreps needs Python 3.10 to 3.14, this is %d.%d: make PYTHON=python3.12" % v)'
 	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[serving,plots]'
+	@touch $(DEMO)
+
+$(STAMP): $(DEMO)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $(STAMP)
 
-demo: install
+demo: $(DEMO)
 	rm -rf demo/run demo/tagger demo/exports
-	$(TFREPS) demo-corpus --output demo/corpus --overwrite $(if $(TEXT),--text "$(TEXT)")
+	$(TFREPS) demo-corpus --output demo/corpus --overwrite --max-tokens 1000000 $(if $(TEXT),--text "$(TEXT)")
 	$(TFREPS) build-vocabulary demo/corpus/train*.txt --output demo/vocabulary.txt --overwrite \
 	  --min-count 5
 	$(TFREPS) pretrain-elmo --size elmo_tiny --train 'demo/corpus/train*.txt' \
 	  --validation demo/corpus/validation.txt --vocabulary demo/vocabulary.txt \
-	  --num-sampled 1024 --batch-size 32 --steps 600 --optimizer adam --learning-rate 0.004 \
+	  --num-sampled 1024 --batch-size 32 --steps 300 --optimizer adam --learning-rate 0.004 \
 	  --schedule cosine --warmup-steps 50 --run demo/run
 	$(TFREPS) evaluate-lm demo/run --text demo/corpus/test.txt \
 	  --unigram-from 'demo/corpus/train*.txt'
 	$(TFREPS) neighbors demo/run --text demo/corpus/test.txt $(if $(TEXT),,--word left)
 	$(TFREPS) export demo/run --output demo/exports/elmo --explain
 	$(TFREPS) predict demo/exports/elmo "The function returns a list of names ."
-	$(TFREPS) demo-tags --output demo/tags --overwrite --max-sentences 6000
+	$(TFREPS) demo-tags --output demo/tags --overwrite --max-sentences 4000
 	$(TFREPS) train-hmm --train demo/tags/train.conll --validation demo/tags/dev.conll \
 	  --test demo/tags/test.conll --scheme bio --run demo/hmm --overwrite
 	$(TFREPS) train-tagger --train demo/tags/train.conll --validation demo/tags/dev.conll \
 	  --test demo/tags/test.conll --scheme bio --tokens words --elmo demo/run --lowercase \
-	  --min-count 2 --embedding-dim 50 --units 64 --epochs 5 --batch-size 16 \
+	  --min-count 2 --embedding-dim 50 --units 64 --epochs 4 --batch-size 16 \
 	  --learning-rate 0.004 --schedule linear --warmup-steps 20 --run demo/tagger
 	$(TFREPS) export demo/tagger --output demo/exports/tagger --explain
 	$(TFREPS) serve demo/exports/tagger demo/exports/elmo --rest-port 0 --grpc-port 0 \
