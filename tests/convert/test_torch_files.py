@@ -144,7 +144,7 @@ CALL = name("posix.system") + tuple_of(text("touch pwned")) + b"R"
         (file_of(b"0"), "opcode b'0'"),
         (file_of(b"t"), "uses a group of values that does not exist"),
         (file_of(b"(s"), "uses a value that does not exist"),
-        (file_of(b"}}"), "leaves values that nothing uses"),
+        (file_of(b"}}"), "ends with unused values"),
         (file_of(b"X\x02\0\0\0\xff\xff"), "not UTF-8"),
         (file_of(b"c" + b"a" * 300), "is not terminated"),
         (file_of(b"X\xff\xff\xff\xff"), "ends within a pickle"),

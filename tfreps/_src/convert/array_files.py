@@ -22,14 +22,14 @@ UNREADABLE = (tf.errors.OpError, ValueError, RuntimeError, IndexError)
 
 
 class Arrays(NamedTuple):
-    """Arrays of a source: their shapes by name, and a function that reads one array by name."""
+    """Arrays of files: their shapes by name, and a function that reads one array by name."""
 
     shapes: Mapping[str, tuple[int, ...]]
     array: Callable[[str], np.ndarray]
 
 
 def open_safetensors(path: Path) -> Arrays:
-    """Opens a safetensors file whose header agrees with its size; reads only the header."""
+    """Returns the arrays of a safetensors file, of which only the header is read at first."""
     file = _open(path)
 
     def array(name: str) -> np.ndarray:
@@ -47,7 +47,7 @@ def open_safetensors(path: Path) -> Arrays:
 
 
 def joined(paths: list[Path], open_one: Callable[[Path], Arrays]) -> Arrays:
-    """Opens several files, which must not have arrays of the same name, as one source."""
+    """Returns the arrays of several files, which must not have arrays of the same name."""
     places: dict[str, tuple[Path, Arrays]] = {}
     for path in paths:
         found = open_one(path)
@@ -63,9 +63,12 @@ def joined(paths: list[Path], open_one: Callable[[Path], Arrays]) -> Arrays:
 
 
 def open_tensorflow(prefix: str | os.PathLike[str]) -> Arrays:
-    """Opens a TF 1 checkpoint whose data files have all the bytes that its index claims.
+    """Returns the arrays of a TF 1 checkpoint, of which only the index is read at first.
 
     `prefix` is the path without file extensions, or a checkpoint in a single file.
+
+    Raises:
+        ValueError: If the data files have fewer bytes than the arrays of the index require.
     """
     prefix = Path(prefix)
     index = Path(f"{prefix}.index")
@@ -106,8 +109,8 @@ def write_folder(
     """Writes `config.json` and `model.safetensors`, each atomically; other files do not change.
 
     An earlier `config.json` is removed before the weights are replaced, so that an interrupted call
-    never leaves weights next to the config of other weights. `arrays` is a result of
-    `table.written_rows`.
+    never leaves weights next to the config of other weights. `arrays` maps names to functions that
+    return the arrays, as `table.written_rows` returns it.
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)

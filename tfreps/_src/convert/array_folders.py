@@ -1,4 +1,4 @@
-"""Opens the arrays in a folder of Hugging Face: safetensors, or files of `torch.save`."""
+"""Opens the arrays of a Hugging Face folder: safetensors files, or files of `torch.save`."""
 
 import os
 from collections.abc import Callable
@@ -14,7 +14,7 @@ KERAS = "tf_model.h5"  # weights of TensorFlow models of transformers
 
 
 class Format(NamedTuple):
-    """Names of the file and of the index of several files, and a function that opens one file."""
+    """File format: names of a single file and of an index, and a function that opens one file."""
 
     single: str
     index: str
@@ -34,7 +34,7 @@ def has_arrays(folder: Path) -> bool:
 
 
 def open_folder(folder: str | os.PathLike[str]) -> Arrays:
-    """Opens a folder's `model.safetensors` or `pytorch_model.bin`, or the files in an index."""
+    """Returns the arrays of `model.safetensors`, `pytorch_model.bin` or the files of an index."""
     folder = Path(folder)
     for each in FORMATS:
         if (folder / each.single).exists():
@@ -45,7 +45,11 @@ def open_folder(folder: str | os.PathLike[str]) -> Arrays:
 
 
 def _indexed(path: Path, open_one: Callable[[Path], Arrays]) -> Arrays:
-    """Opens the files that an index names."""
+    """Returns the arrays of the files that the index at `path` lists.
+
+    Raises:
+        ValueError: If the files contain other arrays than the index lists.
+    """
     files = read_json(path).get("weight_map")
     if not isinstance(files, dict) or not all(
         isinstance(name, str) and name == Path(name).name for name in files.values()

@@ -69,14 +69,17 @@ class Checkpoint(NamedTuple):
 
 
 def read_encoder(checkpoint: Checkpoint, **overrides: Any) -> BertEncoder:
-    """Reads the encoder of a checkpoint, as described in `BertEncoder.from_pretrained`."""
+    """Returns the encoder of a checkpoint, as described in `BertEncoder.from_pretrained`."""
     return _read(checkpoint, overrides, [], lambda encoder: (encoder, {}))
 
 
 def read_pretrainer(
     checkpoint: Checkpoint, next_sentence: bool | None = None, **overrides: Any
 ) -> BertPretrainer:
-    """Reads the encoder and the pre-training heads, as `BertPretrainer.from_pretrained` does."""
+    """Returns a checkpoint's encoder with its pre-training heads.
+
+    The arguments are those of `BertPretrainer.from_pretrained`.
+    """
     names = checkpoint.names
     shapes = checkpoint.arrays.shapes
     heads, second = (
@@ -124,7 +127,7 @@ def read_classifier(
     next_sentence: bool = False,
     **options: Any,
 ) -> Classifier:
-    """Reads the encoder and the label head, as described in `Classifier.from_pretrained`."""
+    """Returns a checkpoint's encoder with its label head; see `Classifier.from_pretrained`."""
     encoder_options = encoder_options or {}
     if next_sentence:
         found, rows = _second_task(checkpoint)
@@ -162,7 +165,7 @@ def read_tagger(
     encoder_options: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> Tagger:
-    """Reads the encoder and the tag head, as described in `Tagger.from_pretrained`."""
+    """Returns a checkpoint's encoder with its tag head; see `Tagger.from_pretrained`."""
     found, rows = _head(checkpoint, Tagger, "ForSequenceClassification")
 
     dropout = hugging_face_config.head_dropout(checkpoint.config, checkpoint.source, tags=True)
@@ -176,7 +179,7 @@ def read_tagger(
 
 
 def pretrainer_weights(model: BertPretrainer) -> dict[str, keras.Variable]:
-    """Returns a dict that maps paths to the weights of a pretrainer's heads."""
+    """Returns the weights of a pretrainer's heads by path, as `Row.ours` names them."""
     norm = model.transform_norm
     found: dict[str, Any] = {
         "transform/kernel": model.transform.kernel,
@@ -193,7 +196,7 @@ def pretrainer_weights(model: BertPretrainer) -> dict[str, keras.Variable]:
 
 
 def head_weights(model: Classifier | Tagger) -> dict[str, keras.Variable]:
-    """Returns a dict that maps paths to the weights of a label or tag head."""
+    """Returns the weights of a label or tag head by path, as `Row.ours` names them."""
     return {"head/kernel": model.kernel, "head/bias": model.bias}
 
 
@@ -203,7 +206,12 @@ def _read(
     heads: list[Row],
     make: Callable[[BertEncoder], tuple[Model, dict[str, keras.Variable]]],
 ) -> Model:
-    """Builds a model from a checkpoint; checks all names and shapes before reading the arrays."""
+    """Returns a model with the weights of a checkpoint.
+
+    All names and shapes are checked before arrays are read. `overrides` are options of the encoder
+    that replace those of the checkpoint, and `heads` has a `Row` for each array of the head. `make`
+    takes the encoder, and returns the model and the weights of its head by path.
+    """
     options = _chosen(checkpoint, overrides)
     rows = encoder_rows(
         checkpoint.names,
@@ -221,7 +229,11 @@ def _read(
 
 
 def _chosen(checkpoint: Checkpoint, overrides: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the options of the encoder: the checkpoint's options, updated with `overrides`."""
+    """Returns the checkpoint's options of the encoder, updated with `overrides`.
+
+    Raises:
+        ValueError: If the arrays of the checkpoint do not allow the value of an option.
+    """
     theirs = checkpoint.options
     source = checkpoint.source
     for name in FIXED:
@@ -245,7 +257,7 @@ def _chosen(checkpoint: Checkpoint, overrides: Mapping[str, Any]) -> dict[str, A
 
 
 def _ignored(checkpoint: Checkpoint) -> set[str]:
-    """Returns the arrays that need not be read, such as layers and heads of the whole model."""
+    """Returns the names of arrays that may stay unread, such as those of omitted layers."""
     names = checkpoint.names
     options = {**checkpoint.options, "pooler": True}
     known = [*encoder_rows(names, options), *masked_lm_rows(names, options)]
@@ -257,7 +269,12 @@ def _ignored(checkpoint: Checkpoint) -> set[str]:
 
 
 def _head(checkpoint: Checkpoint, model: type, other: str) -> tuple[list[str], list[Row]]:
-    """Returns the labels of a checkpoint's head, and a `Row` for each of its arrays."""
+    """Returns the labels of a checkpoint's head, and a `Row` for each of its arrays.
+
+    Raises:
+        ValueError: If the checkpoint has no label or tag head, or if the class that its config
+            names ends in `other` or in "ForMultipleChoice", whose heads `model` cannot read.
+    """
     names = checkpoint.names
     shapes = checkpoint.arrays.shapes
     source = checkpoint.source

@@ -1,4 +1,4 @@
-"""Encoders that differ from BERT in names and switches: DistilBERT and ELECTRA."""
+"""Encoders that differ from BERT only in array names and options: DistilBERT and ELECTRA."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ ACTIVATIONS = {
 
 
 def activation_name(value: object) -> tuple[str, bool]:
-    """Checks the name of an activation."""
+    """Returns `(expected, good)` for the name of an activation; see `Key`."""
     names = ", ".join(f'"{name}"' for name in ACTIVATIONS)
     return f"one of {names}", isinstance(value, str) and value in ACTIVATIONS
 
@@ -22,17 +22,19 @@ def activation_name(value: object) -> tuple[str, bool]:
 class Family(NamedTuple):
     """Differences between the classes of transformers for one model type and those for BERT.
 
-    `keys` are the keys of its configs that are options of `BertEncoder`, and `options` are options
-    that all models of the family have. Of the keys of a dropout rate before a label or tag head,
-    the first that a config has applies, or else the last. `without_effect` are further keys that do
+    `keys` are the config keys that are options of `BertEncoder`, and `options` are those options
+    that have the same value in all models of the family. `label_dropout` and `tag_dropout` are the
+    config keys of the dropout rate before a label head and before a tag head: the first one that a
+    config contains applies, and otherwise the last one. `without_effect` are further keys that do
     not affect an encoder's outputs.
 
-    `parts` maps parts of the names of BERT's arrays to those of this family, and is applied in
-    order. Names that begin with one of `heads` have no prefix. `decoder` is the second copy of the
-    token table in the masked-LM head. If arrays have several names of `token_biases`, they must be
-    equal; the last one is preferred. `label_head` is the last dense layer of a label head; that of
-    a tag head is always `"classifier"`. If `masked_lm_activation` is `None`, it is that of the
-    blocks. Arrays whose names begin with one of `unused` are not needed.
+    `parts` maps parts of the names of BERT's arrays to those of this family; the replacements are
+    made in this order. Names that begin with one of `heads` have no prefix. `decoder` names the
+    second copy of the token table, which is in the masked-LM head. `token_biases` are names of the
+    bias of the masked-LM head: if a file has several of them, the arrays must be equal, and the
+    last one is read. `label_head` is the last dense layer of a label head; that of a tag head is
+    always `"classifier"`. If `masked_lm_activation` is `None`, the masked-LM head has the
+    activation of the blocks. Arrays whose names begin with one of `unused` are not read.
     """
 
     title: str
@@ -184,7 +186,7 @@ OTHER_TYPES = {
 
 
 def family_in(config: Mapping[str, Any], source: str) -> Family:
-    """Returns the family of a config; without a `model_type`, it is BERT."""
+    """Returns the family that `model_type` in a config names, or BERT if the key is missing."""
     given = config.get("model_type", BERT.model_type)
     if not isinstance(given, str) or given not in FAMILIES:
         reason = OTHER_TYPES.get(given) if isinstance(given, str) else None
@@ -196,7 +198,10 @@ def family_in(config: Mapping[str, Any], source: str) -> Family:
 
 
 def family_for(options: Mapping[str, Any]) -> Family:
-    """Returns the family whose classes can represent an encoder, if any class can."""
+    """Returns the only family whose classes may be able to represent an encoder.
+
+    `options` is the config of the `BertEncoder`.
+    """
     if not options["num_segments"]:
         return DISTILBERT
     if table_dim(options) != options["hidden_dim"]:

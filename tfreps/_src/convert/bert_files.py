@@ -29,7 +29,7 @@ from tfreps._src.files.json_files import read_json
 
 GOOGLE_CONFIG = "bert_config.json"
 USUAL = "bert_model.ckpt"
-# Last parts of names in TensorFlow models of transformers that differ from those of PyTorch models.
+# Last parts of array names in transformers' TensorFlow models, and what PyTorch models call them.
 _PYTORCH = {"kernel": "weight", "embeddings": "weight", "gamma": "weight", "beta": "bias"}
 # Options that aespresso's code sets but its files do not state.
 AESPRESSO = {
@@ -49,7 +49,7 @@ UNSPECIFIED = ("num_heads", "normalize_positions")
 
 
 def open_google(path: str | os.PathLike[str]) -> Checkpoint:
-    """Opens a checkpoint from Google's code; checks the sizes of its files but reads no arrays yet.
+    """Opens a checkpoint of Google's BERT code; checks the sizes of its files but reads no arrays.
 
     `path` is a folder with `bert_config.json` and one checkpoint, or the checkpoint with or without
     `.index`. `gelu` in a Google config means the tanh approximation. For arrays that were trained
@@ -73,11 +73,11 @@ def open_google(path: str | os.PathLike[str]) -> Checkpoint:
 
 
 def open_hugging_face(folder: str | os.PathLike[str]) -> Checkpoint:
-    """Opens a Hugging Face folder; checks the config and the headers but reads no arrays yet.
+    """Opens a Hugging Face folder; checks the config and the file headers but reads no arrays.
 
-    The folder has `config.json` and either `model.safetensors` or an index,
-    `model.safetensors.index.json`, and the files that it names; or, in place of these,
-    `pytorch_model.bin` or its index. The arrays may have the names of PyTorch or TensorFlow models.
+    The folder contains `config.json` and one of `model.safetensors`, `model.safetensors.index.json`
+    with the files that it lists, `pytorch_model.bin`, and `pytorch_model.bin.index.json` with its
+    files. The arrays may have the names of PyTorch or TensorFlow models.
 
     Reference: transformers, "models/bert/modeling_bert.py",
     "models/distilbert/modeling_distilbert.py" and "models/electra/modeling_electra.py".
@@ -99,7 +99,7 @@ def open_hugging_face(folder: str | os.PathLike[str]) -> Checkpoint:
 
 
 def open_aespresso(path: str | os.PathLike[str]) -> Checkpoint:
-    """Opens the state dict of an aespresso model, as `torch.save` wrote it or in safetensors.
+    """Opens the state dict of an aespresso model in a file of `torch.save` or a safetensors file.
 
     The sizes of the model follow from the shapes of the arrays. The labels of the next-sentence
     head are reversed: label 1 means that the second sentence follows the first.
@@ -140,7 +140,7 @@ def open_aespresso(path: str | os.PathLike[str]) -> Checkpoint:
 
 
 def names_in(shapes: Mapping[str, tuple[int, ...]], family: Family = BERT) -> HuggingFaceNames:
-    """Detects the naming scheme: the prefix, and the names of layer norms and of heads."""
+    """Returns the naming scheme of the arrays: the prefix, and the names of norms and heads."""
     prefix = f"{family.model_type}."
     prefix = prefix if any(name.startswith(prefix) for name in shapes) else ""
     early = f"{prefix}embeddings.LayerNorm.gamma" in shapes
@@ -163,7 +163,7 @@ def pytorch_name(name: str) -> str:
 
 
 def _of_pytorch(arrays: Arrays) -> Arrays:
-    """Returns the arrays of a TensorFlow model under the names of PyTorch models."""
+    """Returns the arrays of a TensorFlow model with PyTorch's names and transposed kernels."""
     names = {pytorch_name(name): name for name in arrays.shapes}
     kernels = {ours for ours, name in names.items() if name.removesuffix(":0").endswith("/kernel")}
 
@@ -178,7 +178,7 @@ def _of_pytorch(arrays: Arrays) -> Arrays:
 
 
 def _checked(checkpoint: Checkpoint, folder: Path) -> Checkpoint:
-    """Raises a ValueError if vocab.txt has more tokens than the checkpoint's token table has rows.
+    """Returns the checkpoint; raises a ValueError if vocab.txt has more tokens than its table.
 
     Fewer tokens are accepted: the sizes of some tables were rounded up, and no token belongs to
     their last rows. A missing file is accepted as well.
@@ -191,13 +191,13 @@ def _checked(checkpoint: Checkpoint, folder: Path) -> Checkpoint:
         if count > size:
             raise ValueError(
                 f"{path} has {count} tokens, but the token table of {checkpoint.source} has {size} "
-                "rows, so it is the vocabulary of another model. Put the original file back."
+                "rows, so it is the vocabulary of another model. Restore the original file."
             )
     return checkpoint
 
 
 def _prefix(path: Path) -> Path:
-    """Returns the path of the checkpoint without its file extensions."""
+    """Returns the path, without file extensions, of a checkpoint or of the one in a folder."""
     if not path.is_dir():
         return path.with_suffix("") if path.suffix == ".index" else path
     found = sorted(file.with_suffix("") for file in path.glob("*.index"))

@@ -25,9 +25,9 @@ SLOTS |= {f"{name}{end}" for name in ("Adam", "AdamWeightDecayOptimizer") for en
 class HuggingFaceNames:
     """Names of the arrays in Hugging Face files, where kernels are `[out, in]`.
 
-    `prefix` is that of all names except those of heads, `norm` has the names of the scale and the
-    offset of a layer norm, which are `("gamma", "beta")` in early files, and `labels` is the name
-    of the last dense layer of a label or tag head.
+    `prefix` precedes all names except those of heads. `norm` has the names of a layer norm's scale
+    and offset, which are `("gamma", "beta")` in early files. `token_bias` is the name of the
+    masked-LM head's bias, and `labels` that of the last dense layer of a label or tag head.
     """
 
     prefix: str = "bert."
@@ -61,7 +61,7 @@ class HuggingFaceNames:
     output = dense
 
     def without_use(self, name: str) -> bool:
-        """Returns True for copies of other arrays, for 0, 1, 2 ..., and for unsupported heads."""
+        """Returns True for an array that is not read: a copy, `position_ids`, or part of a head."""
         copies = self.family.decoder, *self.family.token_biases
         is_count = name == self.prefix + "embeddings.position_ids"
         return is_count or name in copies or name.startswith(self.family.unused)
@@ -108,7 +108,7 @@ class GoogleNames:
         return [kernel, Row(f"{stem}bias", (to_dim,), f"{ours}/bias")]
 
     def without_use(self, name: str) -> bool:
-        """Returns True for the number of steps, optimizer slots and question answering heads."""
+        """Returns True for an array that is not read: the step count, a slot, or a SQuAD head."""
         is_slot = name.rsplit("/", 1)[-1] in SLOTS
         return name == "global_step" or is_slot or name.startswith("cls/squad/")
 
@@ -197,5 +197,5 @@ def weights_of(encoder: BertEncoder) -> dict[str, keras.Variable]:
 
 
 def has(rows: Sequence[Row], shapes: Mapping[str, tuple[int, ...]]) -> bool:
-    """Returns True if `shapes` contains any array of these rows; it should then contain all."""
+    """Returns True if `shapes` contains the array of at least one of the rows."""
     return any(row.foreign in shapes for row in rows)

@@ -1,4 +1,4 @@
-"""Finds the files of published biLMs and of bilm-tf training folders, and reads and writes them."""
+"""Finds, reads and writes the files of published biLMs and of bilm-tf training folders."""
 
 import os
 import pathlib
@@ -17,7 +17,7 @@ BILM_SUFFIXES = ".json", *HDF5
 def read_training_bilm(folder: str | os.PathLike[str], **model_options: Any) -> BiLM:
     """Loads the `BiLM` of a bilm-tf training folder, without its softmax."""
     carries = model_options.get("initial_state") == "carry"
-    if carries:  # which `BiLMPretrainer` does not support
+    if carries:  # `BiLMPretrainer` does not support carried states
         model_options["initial_state"] = "zero"
     model = read_training_folder(folder, model_options).model.bilm
     if carries:
@@ -37,7 +37,7 @@ def write_bilm(model: BiLM, folder: str | os.PathLike[str]) -> None:
 def find_bilm_files(
     source: str | os.PathLike[str], weights_file: str | os.PathLike[str] | None = None
 ) -> tuple[pathlib.Path, pathlib.Path]:
-    """Finds the options file and the weights file of a published biLM.
+    """Returns the paths of the options file and the weights file of a published biLM.
 
     `source` is an options file, HDF5 weights with one options file next to them, or a folder that
     contains exactly one options file with its weights. The weights of `options.json` are expected
@@ -81,7 +81,7 @@ def is_training_folder(path: pathlib.Path) -> bool:
 
 
 def _weights_of(options_file: pathlib.Path) -> pathlib.Path | None:
-    """Returns the path of the weights of an options file in its folder, or `None` if unknown."""
+    """Returns the path of the weights for an options file, or `None` if no file is certain."""
     own = _usual_weights(options_file)
     if own is not None and own.exists():
         return own

@@ -157,7 +157,7 @@ def _embedding_row(o: Mapping[str, Any]) -> Row:
 
 
 def _prepend_zero_row(array: np.ndarray) -> np.ndarray:
-    """Prepends row 0, which stands for padding and which bilm-tf does not store."""
+    """Returns the array with a first row of zeros for padding, which bilm-tf does not store."""
     return np.concatenate([np.zeros_like(array[:1]), array])
 
 
@@ -174,6 +174,6 @@ def _add_height(array: np.ndarray) -> np.ndarray:
 
 
 def _swap(array: np.ndarray) -> np.ndarray:
-    """Swaps the middle two gates: converts i, j, f, o to i, f, j, o and back."""
+    """Returns the array with the middle two of its four gates swapped: i, j, f, o to i, f, j, o."""
     i, second, third, o = np.split(array, 4, axis=-1)
     return np.concatenate([i, third, second, o], axis=-1)

@@ -21,7 +21,7 @@ ADAGRAD = "/Adagrad"  # suffix that TF 1 appends to a weight's name for its accu
 
 
 class Restored(NamedTuple):
-    """A model, and a dict that maps the path of each weight to its Adagrad accumulator."""
+    """Restored model, and the Adagrad accumulator of each of its weights by the weight's path."""
 
     model: BiLMPretrainer
     accumulators: dict[str, np.ndarray]
@@ -83,7 +83,7 @@ def read_training_folder(
         read_rows(slots, array, arrays, source)
         accumulators = {path: array.value for path, array in arrays.items()}
         for path in set(accumulators) & {"token_encoder/characters", "token_encoder/embeddings"}:
-            accumulators[path][0] = 1.0  # row of "no token", which is never updated
+            accumulators[path][0] = 1.0  # row of the padding id, which is never updated
     return Restored(model, accumulators)
 
 

@@ -22,7 +22,7 @@ ACTIVATIONS = ("relu", "tanh")  # those of the character CNN in bilm-tf and Alle
 
 
 def filters(value: Any) -> tuple[str, bool]:
-    """Checks the filters of a character CNN."""
+    """Returns `(expected, good)` for the filters of a character CNN; see `Key`."""
     pairs = isinstance(value, list) and all(isinstance(p, list) and len(p) == 2 for p in value)
     good = pairs and value and all(size(number)[1] for pair in value for number in pair)
     return "a list of [width, count] pairs of positive whole numbers", bool(good)
@@ -133,14 +133,14 @@ def from_json(options: Mapping[str, Any], source: str) -> dict[str, Any]:
 
 
 def training_options(options: Mapping[str, Any], source: str) -> dict[str, Any]:
-    """Returns the options of `BiLM` and `BiLMPretrainer` in `TRAINING`, and `num_sampled`."""
+    """Returns the options of `TRAINING` and `num_sampled`, under the names that tfreps uses."""
     found = {key.ours: value_of(options, key, source) for key in TRAINING}
     sampled = value_of(options, SAMPLED, source)
     return {**found, "num_sampled": value_of(options, NEGATIVES, source) if sampled else None}
 
 
 def as_json(model_options: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns bilm-tf options for the config of a `BiLM`, as bilm-tf and AllenNLP need them.
+    """Returns the content of `options.json` for the config of a `BiLM`.
 
     Raises:
         ValueError: If the model has only one direction, or if it reads characters and has an
@@ -170,7 +170,7 @@ def as_json(model_options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def unlike_allennlp(model_options: Mapping[str, Any]) -> list[str]:
-    """Lists the properties of a `BiLM` that bilm-tf supports but AllenNLP does not, as phrases."""
+    """Returns phrases for properties of a `BiLM` that bilm-tf supports but AllenNLP does not."""
     o = model_options
     total = sum(count for _, count in o["filters"])
     reasons = {
@@ -187,10 +187,10 @@ def unlike_allennlp(model_options: Mapping[str, Any]) -> list[str]:
 
 
 def _keys(options: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
-    """Yields the names of all values, with dots between the levels, such as `lstm.dim`."""
+    """Yields the name of each value in `options`, with its outer keys, such as `lstm.dim`."""
     for key, value in options.items():
         name = prefix + key
         if isinstance(value, dict) and any(k.startswith(f"{name}.") for k in NETWORK_KEYS):
             yield from _keys(value, f"{name}.")
-        elif name not in ("lstm", "char_cnn", "char_cnn.embedding"):  # has a separate error
+        elif name not in ("lstm", "char_cnn", "char_cnn.embedding"):  # `value_of` checks these
             yield name

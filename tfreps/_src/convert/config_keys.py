@@ -48,7 +48,7 @@ def value_of(config: Mapping[str, Any], key: Key, source: str) -> Any:
 
 
 def whole(least: int, most: int) -> Check:
-    """Returns a check of whole numbers from `least` to `most`."""
+    """Returns a `Check` that accepts the whole numbers from `least` to `most`."""
     return lambda value: (
         f"a whole number from {least} to {most}",
         _is_int(value) and least <= value <= most,
@@ -60,32 +60,32 @@ num_blocks = whole(1, 1024)
 
 
 def share(value: Any) -> tuple[str, bool]:
-    """Checks a dropout rate."""
+    """Returns `(expected, good)` for a dropout rate; see `Key`."""
     return "a number in [0, 1)", _is_number(value) and 0 <= value < 1
 
 
 def positive(value: Any) -> tuple[str, bool]:
-    """Checks a positive number."""
+    """Returns `(expected, good)` for a positive number; see `Key`."""
     return "a positive number", _is_number(value) and 0 < value < math.inf
 
 
 def clip(value: Any) -> tuple[str, bool]:
-    """Checks a bound, which may be absent."""
+    """Returns `(expected, good)` for a bound or `None`; see `Key`."""
     return "a positive number or null", value is None or positive(value)[1]
 
 
 def token_id(value: Any) -> tuple[str, bool]:
-    """Checks a token id, which may be absent."""
+    """Returns `(expected, good)` for a token id or `None`; see `Key`."""
     return "an id or null", value is None or _is_int(value) and 0 <= value < LARGEST
 
 
 def flag(value: Any) -> tuple[str, bool]:
-    """Checks a truth value."""
+    """Returns `(expected, good)` for a truth value; see `Key`."""
     return "true or false", isinstance(value, bool)
 
 
 def one_of(*values: str | int, shown: str) -> Check:
-    """Returns a check of a few valid values, described as `shown`."""
+    """Returns a `Check` that accepts only `values`, which its messages describe as `shown`."""
     return lambda value: (shown, isinstance(value, str | int) and value in values)
 
 

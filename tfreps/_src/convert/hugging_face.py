@@ -27,7 +27,7 @@ from tfreps._src.models.classifier import Classifier
 from tfreps._src.models.piece_encoder import PieceEncoder
 from tfreps._src.models.tagger import Tagger
 
-# Last parts of the names of classes.
+# Last parts of the names of transformers' classes.
 LABEL_TASK = "ForSequenceClassification"
 TAG_TASK = "ForTokenClassification"
 
@@ -35,9 +35,10 @@ TAG_TASK = "ForTokenClassification"
 class Layout(NamedTuple):
     """Form in which a model is stored in a Hugging Face folder.
 
-    `kind` is the class of transformers that can load the model, `rows` is the table of the arrays,
-    and `config` is the content of `config.json`. `arrays` is a result of `table.written_rows`: it
-    also has the table of sinusoidal positions, which is not a weight.
+    `kind` is the class of transformers that can load the model. `rows` has a `Row` for each array,
+    `weights` are the weights of the model by path, and `config` is the content of `config.json`.
+    `arrays` is a result of `table.written_rows`; it includes the table of sinusoidal positions,
+    which is not a weight.
     """
 
     kind: str
@@ -92,7 +93,7 @@ def write_model(
 
 
 def read_into(model: Any, folder: str | os.PathLike[str], next_label: int = 0) -> None:
-    """Reads the arrays that `write_model` wrote into the weights of an equal model."""
+    """Assigns the arrays that `write_model` wrote to the weights of a model with equal options."""
     found = layout(model, next_label)
     arrays = open_folder(folder)
     check_arrays(found.rows, arrays.shapes, str(folder))
@@ -133,7 +134,7 @@ def _names(family: Family, labels: str = LABELS) -> HuggingFaceNames:
 
 
 def _in_order(row: Row, next_label: int) -> Row:
-    """Returns the row with the labels in Hugging Face's order: 0 for the next sentence, else 1."""
+    """Returns the row with its labels in Hugging Face's order, where 0 means the next sentence."""
     order = [next_label, 1 - next_label]
     return row._replace(
         read=lambda array: row.read(array)[..., order],

@@ -134,7 +134,7 @@ def label_names(config: Mapping[str, Any], count: int, source: str) -> list[str]
 
 
 def head_dropout(config: Mapping[str, Any], source: str, tags: bool = False) -> float:
-    """Returns the dropout rate before a label or tag head, by the keys of the family."""
+    """Returns the dropout rate before a label or tag head, from the keys of its `Family`."""
     family = family_in(config, source)
     *first, last = family.tag_dropout if tags else family.label_dropout
     key = next((key for key in first if config.get(key.theirs) is not None), last)
@@ -181,7 +181,7 @@ def as_json(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _stddev_of(initializer: object) -> float:
-    """Returns the standard deviation of a truncated normal initializer, or else BERT's."""
+    """Returns the standard deviation of a truncated normal initializer, or `STDDEV` for others."""
     config = initializer if isinstance(initializer, Mapping) else {}
     if config.get("class_name") != "TruncatedNormal":
         return STDDEV

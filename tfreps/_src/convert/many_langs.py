@@ -1,14 +1,14 @@
-"""Reads the models of ELMoForManyLangs (PyTorch): its equations, names and the table.
+"""Reads the models of ELMoForManyLangs (PyTorch), whose equations and arrays it describes.
 
 The facts are those of elmoformanylangs 0.0.4.post2 (MIT license; `elmo.py`, `frontend.py` and
 `modules/`), checked against its outputs.
 
 Ids. Characters are Unicode characters in `char.dic`, not bytes. A token has the row `<eow>`, its
-characters, `<bow>`, `<pad>`...: the code reads the ids of `<bow>` and `<eow>` in the wrong order,
-and so does the training, so the start of a word has the entry named `<eow>`. `<bos>` and `<eos>`
+characters, `<bow>`, `<pad>`...: the original reads the ids of `<bow>` and `<eow>` in the wrong
+order, also in training, so the entry named `<eow>` marks the start of a word. `<bos>` and `<eos>`
 are single characters of the boundary tokens, and of tokens of the text with these names. Unknown
 characters and words are `<oov>`. Tokens are cut to `max_characters_per_token - 2` characters before
-both look-ups. A line of a dictionary without a token, after white space is removed, is U+3000.
+both look-ups. A dictionary line whose token is only white space is the entry of U+3000.
 
 Token vectors, with F filters and W the width of a word vector:
 
@@ -89,7 +89,7 @@ def read_many_langs(
     files = {name: open_torch(path) for name, (path, _) in tables.items()}
     for name, (path, rows) in tables.items():  # checks all sizes before memory is allocated
         check_arrays(rows, files[name].shapes, str(path))
-    dims = {name: options[name] or 1 for name in ("word_dim", "character_dim")}  # 1 has no effect
+    dims = {name: options[name] or 1 for name in ("word_dim", "character_dim")}  # must not be 0
     model = ManyLangsBiLM(**{**options, **dims, **model_options})
     for name, (path, rows) in tables.items():
         read_rows(rows, files[name].array, _weights_of(getattr(model, name), name), str(path))
@@ -101,7 +101,7 @@ def read_many_langs(
 def token_rows(
     o: dict[str, Any], characters: Dictionary | None, words: Dictionary | None
 ) -> list[Row]:
-    """Returns the table of the token encoder."""
+    """Returns a `Row` for each array of the token encoder."""
     rows, ours, total = [], "token_encoder/", sum(count for _, count in o["filters"])
     if words is not None:
         rows.append(_embedding_row("word_emb_layer", words, o["word_dim"], ours + "words"))
@@ -130,7 +130,7 @@ def _character_rows(o: dict[str, Any], characters: Dictionary, total: int) -> li
 
 
 def lstm_rows(o: dict[str, Any]) -> list[Row]:
-    """Returns the table of the LSTMs."""
+    """Returns a `Row` for each array of the LSTMs."""
     dim, units = o["projection_dim"], o["units"]
     rows = []
     for direction in "forward", "backward":
@@ -147,19 +147,19 @@ def lstm_rows(o: dict[str, Any]) -> list[Row]:
 
 
 class _Target:
-    """Weight, or two weights, whose values are parts of one converted array."""
+    """Stand-in for one or two weights, which it sets from a single converted array."""
 
     def __init__(self, shape: tuple[int, ...], assign: Callable[[np.ndarray], Any]):
         self.shape: tuple[int, ...] = shape
         self._assign = assign
 
     def assign(self, value: np.ndarray) -> None:
-        """Sets the values."""
+        """Sets the weights from the array."""
         self._assign(value)
 
 
 def _weights_of(layer: Any, name: str) -> dict[str, Weight]:
-    """Returns the weights of a layer by path, with the kernels of each highway as one.
+    """Returns the weights of a layer by path, with one stand-in for both kernels of a highway.
 
     The two parts of an LSTM's kernel are concatenated along the last axis and then transposed.
     """
@@ -184,7 +184,10 @@ def _assign_transposed(weight: Any) -> Callable[[np.ndarray], Any]:
 
 
 def _halves(transform: Any, gate: Any) -> _Target:
-    """Returns the target of a highway; our gate is that of the transform, not of the input."""
+    """Returns the stand-in for a weight of a highway's transform and the same weight of its gate.
+
+    The original's gate weights the input, and that of tfreps the transform, so its sign changes.
+    """
 
     def assign(array: np.ndarray) -> None:
         first, second = np.split(array, 2, axis=-1)
@@ -196,7 +199,10 @@ def _halves(transform: Any, gate: Any) -> _Target:
 
 
 def _embedding_row(foreign: str, entries: Dictionary, dim: int, ours: str) -> Row:
-    """Returns the row of a table, whose rows are put in our order after a row of zeros."""
+    """Returns the `Row` of an embedding table.
+
+    It is read in the order of the ids of tfreps, after a row of zeros for the padding id.
+    """
 
     def read(array: np.ndarray) -> np.ndarray:
         return np.concatenate([np.zeros_like(array[:1]), array[entries.rows]])
@@ -205,6 +211,6 @@ def _embedding_row(foreign: str, entries: Dictionary, dim: int, ours: str) -> Ro
 
 
 def _without_forget_bias(array: np.ndarray) -> np.ndarray:
-    """Subtracts the 1 that `projected_lstm` adds to the second of the four gates."""
+    """Returns the bias minus the 1 that `projected_lstm` adds for the second of the four gates."""
     i, f, g, o = np.split(array, 4)
     return np.concatenate([i, f - 1, g, o])

@@ -23,7 +23,7 @@ from tfreps._src.text.word_char_ids import LEAST_CHARACTERS, SPECIAL_CHARACTERS,
 CONFIG, CHARACTERS, WORDS = "config.json", "char.dic", "word.dic"
 TOKEN_ENCODER, LSTMS = "token_embedder.pkl", "encoder.pkl"
 SPACE = "\u3000"  # stands for a token that consists of white space
-# The config that the package of the original has under two names, for models whose folder has none.
+# Config that is part of the original's package, under two names, for folders without a config.
 PACKAGED_NAMES = "cnn_50_100_512_4096_sample.json", "cnn_0_100_512_4096_sample.json"
 PACKAGED = {
     "encoder": {
@@ -72,9 +72,9 @@ CHARACTER_KEYS = (
 class Dictionary(NamedTuple):
     """Entries of a `.dic` file.
 
-    `tokens` are the ordinary ones, in the order of their ids here. `rows` are the rows of the
-    original's table: those of `tokens`, and then those of the special entries. `size` is the number
-    of rows of that table.
+    `tokens` are the ordinary entries, in the order of their ids in tfreps. `rows` are their row
+    numbers in the original's embedding table, followed by those of the special entries. `size` is
+    the number of rows of that table.
     """
 
     tokens: list[str]
@@ -108,7 +108,7 @@ def read_config(folder: Path) -> dict[str, Any]:
     elif not options["word_dim"]:
         raise ValueError(
             f"{source}: `token_embedder.word_dim` and `token_embedder.char_dim` must not both be "
-            "0: ELMoForManyLangs runs no such model either. Check that this is the published file."
+            "0: ELMoForManyLangs has no such models. Check that this is the published file."
         )
     for name in "cell_clip", "projection_clip":
         options[name] = options[name] or None
@@ -143,7 +143,7 @@ def read_characters(folder: Path) -> Dictionary:
 
 
 def read_words(folder: Path) -> Dictionary:
-    """Reads `word.dic`; without an entry for a sentence boundary, it is an unknown word."""
+    """Reads `word.dic`. A sentence boundary without an entry is treated as an unknown word."""
     entries = _entries(folder / WORDS)
     missing = [name for name in ("<oov>", "<pad>") if name not in entries]
     if missing:
@@ -174,7 +174,7 @@ def _config(folder: Path) -> tuple[Mapping[str, Any], str]:
 
 
 def _entries(path: str | os.PathLike[str]) -> dict[str, int]:
-    """Reads the lines `token TAB id` of a dictionary, in the way of the original."""
+    """Returns a dictionary's ids by token, read from lines `token TAB id` as in the original."""
     entries: dict[str, int] = {}
     for number, line in enumerate(read_utf8(path, in_lines=False).splitlines(), 1):
         *token, id_ = line.strip().split("\t")

@@ -1,4 +1,4 @@
-"""write_model_card: writes a README.md that describes published weights."""
+"""Writes a README.md that describes published weights."""
 
 import os
 import pathlib
@@ -43,10 +43,10 @@ def write_model_card(
     known: Mapping[str, Any] | None = None,
     preset: bool = False,
 ) -> bool:
-    """Writes the model card of published weights to README.md; returns whether it did.
+    """Writes README.md, the model card of published weights, and returns True if it did.
 
     A README.md that tfreps did not write is left unchanged. `known` has further arguments of
-    `ModelCard`, and `preset` says whether `save_to_preset` wrote the folder.
+    `ModelCard`. `preset` is True if `save_to_preset` wrote the folder.
     """
     path = pathlib.Path(folder, NAME)
     if path.exists() and MARK not in path.read_text(encoding="utf-8", errors="replace"):

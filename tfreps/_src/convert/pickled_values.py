@@ -30,21 +30,20 @@ class Name(NamedTuple):
 
 
 class _Mark:
-    """Start of a group of values on the stack."""
+    """Type of `MARK`, which marks the start of a group of values on the stack."""
 
 
 MARK = _Mark()
 
 
 class PickledValues:
-    """Reads values, one pickle after another, from bytes.
+    """Reader of the values of pickles that follow one another in bytes.
 
     Args:
         data: bytes. The pickles; other data may follow them.
         names: collection of str. The names of classes and functions that a pickle may contain.
-        reduce: function `(name, arguments)` that returns the value that stands for the call of the
-            function `name`.
-        persistent: function that returns the value that stands for a persistent id.
+        reduce: function `(name, arguments)`, whose result replaces a call of the function `name`.
+        persistent: function whose result replaces a persistent id.
 
     Attributes:
         position: Number of bytes that have been read.
@@ -70,7 +69,8 @@ class PickledValues:
 
         Raises:
             ValueError: If the pickle is incomplete or damaged, or has an opcode or a name that is
-                not allowed. The message is the end of a sentence.
+                not allowed. The message is a clause such as "it ends within a pickle", to which the
+                caller adds what "it" is.
         """
         self._stack, self._memo = [], {}
         while True:
@@ -78,7 +78,7 @@ class PickledValues:
             if opcode == b".":  # STOP
                 value = self._pop()
                 if self._stack:
-                    raise ValueError("a pickle in it leaves values that nothing uses")
+                    raise ValueError("a pickle in it ends with unused values")
                 return value
             if opcode not in OPCODES:
                 raise ValueError(f"it has the pickle opcode {opcode!r}, which arrays do not need")
@@ -111,7 +111,7 @@ class PickledValues:
         return self._stack.pop()
 
     def _pop_group(self) -> list:
-        """Removes and returns the values after the last mark."""
+        """Returns the values after the last mark, and removes them and the mark from the stack."""
         for start in range(len(self._stack) - 1, -1, -1):
             if self._stack[start] is MARK:
                 group = self._stack[start + 1 :]

@@ -113,8 +113,9 @@ def _weights(model: keras.Model) -> dict[str, keras.Variable]:
 def _check_sizes(value: Any, most: int, file: pathlib.Path, name: str = "model") -> None:
     """Raises a ValueError if an integer of a config is too large for the weights in the file.
 
-    A size cannot exceed the number of elements of all weights. This check, which is made before any
-    weight is created, prevents a wrong config from claiming memory. Seeds are not checked.
+    A size cannot exceed the number of elements of all weights. This check runs before any weight is
+    created, so that a wrong config cannot cause a large allocation of memory. Seeds are not
+    checked.
     """
     if isinstance(value, Mapping):
         for key, inner in value.items():

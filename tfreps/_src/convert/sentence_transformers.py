@@ -34,7 +34,8 @@ MODULES = "modules.json"
 SETTINGS = "sentence_bert_config.json"
 OLDER_SETTINGS = "sentence_distilbert_config.json"  # of folders with a DistilBERT
 PROMPTS = "config_sentence_transformers.json"
-# Names of the kinds of pooling, and the older keys of config.json, in the order of their vectors.
+# Kinds of pooling under sentence-transformers' names, and the older keys of config.json. With the
+# older keys, the vectors of several kinds are concatenated in this order.
 POOLINGS: dict[str, PoolingKind] = {
     "cls": "first",
     "max": "max",
@@ -83,12 +84,12 @@ class Module(NamedTuple):
 
 
 def is_sentence_transformers(path: pathlib.Path) -> bool:
-    """Returns True if there is a folder of sentence-transformers at a path."""
+    """Returns True if the path is a folder of sentence-transformers."""
     return (path / MODULES).is_file()
 
 
 def read_modules(folder: str | os.PathLike[str]) -> list[Module]:
-    """Reads modules.json; raises a ValueError for modules that tfreps does not have."""
+    """Returns the modules of modules.json; raises a ValueError for modules that tfreps lacks."""
     file = pathlib.Path(folder, MODULES)
     modules = []
     for entry in read_json_list(file):
@@ -122,7 +123,7 @@ def read_embedder(
     encoder_options: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> SentenceEmbedder:
-    """Reads a `SentenceEmbedder`, as described in `SentenceEmbedder.from_pretrained`."""
+    """Returns a `SentenceEmbedder`, as described in `SentenceEmbedder.from_pretrained`."""
     transformer, pooling, *others = read_modules(folder)
     checkpoint = open_hugging_face(transformer.folder)
     encoder = read_encoder(checkpoint, **{"pooler": False, **(encoder_options or {})})
@@ -143,7 +144,7 @@ def read_embedder(
 
 
 def read_settings(folder: str | os.PathLike[str]) -> TextSettings:
-    """Reads how the model of a folder reads text."""
+    """Returns the `TextSettings` of the model in a folder."""
     file, prompts = transformer_folder(folder) / SETTINGS, pathlib.Path(folder, PROMPTS)
     file = file if file.is_file() else file.with_name(OLDER_SETTINGS)
     found = read_json(file) if file.is_file() else {}
@@ -197,7 +198,7 @@ def write_embedder(
 
 
 def _pooling(file: pathlib.Path, width: int) -> PoolingKind | list[PoolingKind]:
-    """Returns the option `pooling` for the config.json of a pooling module."""
+    """Returns the option `pooling` of the model that matches a pooling module's config.json."""
     config = read_json(file)
     modes = config.get("pooling_mode")
     if modes is None:
@@ -223,13 +224,14 @@ def _pooling(file: pathlib.Path, width: int) -> PoolingKind | list[PoolingKind]:
 
 
 def _pooling_config(model: SentenceEmbedder) -> dict[str, Any]:
-    """Returns the config.json of the pooling; in the older form, if it can express the order."""
+    """Returns the config.json of the pooling, with the older keys if their order is the model's."""
     names = {ours: theirs for theirs, ours in POOLINGS.items()}
     kinds = [model.pooling] if isinstance(model.pooling, str) else [*model.pooling]
     parts = sum((["mean", "max"] if kind == "mean_max" else [kind] for kind in kinds), [])
     if any(kind not in names for kind in parts):
         raise ValueError(
-            f"sentence-transformers has no pooling {model.pooling!r}. Use `model.save` instead."
+            f"`pooling` must consist of {', '.join(names)} for sentence-transformers; this model "
+            f"has {model.pooling!r}. Use `model.save` instead."
         )
     modes = [names[kind] for kind in parts]
     width = model.encoder.output_dim
@@ -240,7 +242,7 @@ def _pooling_config(model: SentenceEmbedder) -> dict[str, Any]:
 
 
 def _dense_options(folder: pathlib.Path) -> dict[str, Any]:
-    """Returns the options of a dense layer; their sizes are those of the arrays in the file."""
+    """Returns a dense layer's options; raises a ValueError if its array has another shape."""
     file = folder / "config.json"
     config = read_json(file)
     reads = config.get("module_input_name"), config.get("module_output_name")
@@ -278,12 +280,13 @@ def _dense_weights(layer: Any) -> dict[str, Any]:
 
 
 def _written_dense(layer: Any) -> tuple[dict[str, Any], Mapping[str, Any]]:
-    """Returns the config.json of a dense layer and its arrays, a result of `written_rows`."""
+    """Returns the config.json of a dense layer, and the result of `written_rows` for its arrays."""
     names = {ours: theirs for theirs, ours in ACTIVATIONS.items()}
     activation = layer.activation.__name__
     if activation not in names:
         raise ValueError(
-            f"sentence-transformers has no activation {activation!r}. Use `model.save` instead."
+            f"`activation` of a dense layer must be one of {', '.join(names)} for "
+            f"sentence-transformers; got {activation!r}. Use `model.save` instead."
         )
     width, units = layer.kernel.shape
     config = {"in_features": width, "out_features": units, "bias": layer.use_bias}

@@ -169,7 +169,11 @@ def finite(array: np.ndarray, name: str, source: str) -> np.ndarray:
 
 
 def _by_weight(rows: Sequence[Row]) -> dict[str, list[Row]]:
-    """Groups the rows by weight, sorted by part; every part must occur exactly once."""
+    """Returns the rows of each weight, by the weight's path and sorted by part.
+
+    Raises:
+        ValueError: If a part of a weight is missing or occurs twice.
+    """
     found: dict[str, list[Row]] = {}
     for row in rows:
         found.setdefault(row.ours, []).append(row)

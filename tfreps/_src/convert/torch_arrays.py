@@ -1,10 +1,10 @@
-"""The arrays that the pickles in PyTorch's files describe: storages, and views of them.
+"""Reads the arrays that the pickles in PyTorch's files describe: storages, and views of them.
 
 The pickles are read as data and nothing that they name is called; see `pickled_values`. Every array
-must lie within its storage and must not have more elements than it. Where the data of a storage
-are in the file is a matter of the form of the file; see `torch_files`.
+must lie within its storage and must not have more elements than it. The position of a storage's
+data depends on the format of the file; see `torch_files`.
 
-Source of the facts: `torch/_utils.py` (BSD license).
+Source: `torch/_utils.py` (BSD license).
 """
 
 import math
@@ -53,7 +53,7 @@ class StoredArray(NamedTuple):
 
 
 def pickles_in(data: bytes) -> tuple[PickledValues, dict[str, Storage]]:
-    """Returns a reader of pickles, and a dict in which it puts the storages that they name."""
+    """Returns a reader of the pickles in `data`, and a dict that it fills with storages by key."""
     storages: dict[str, Storage] = {}
 
     def persistent(value: Any) -> Storage:
@@ -66,7 +66,7 @@ def pickles_in(data: bytes) -> tuple[PickledValues, dict[str, Storage]]:
 
 
 def state_dict(value: Any) -> dict[str, StoredArray]:
-    """Returns a value of a pickle, or its entry `model_state_dict`, if it is a dict of arrays."""
+    """Returns the dict of arrays that is the value of a pickle, or its entry `model_state_dict`."""
     found = value.get(STATE_DICT, value) if type(value) is dict else value
     if type(found) is not dict or not all(type(a) is StoredArray for a in found.values()):
         raise ValueError("it contains something other than a dict from names to arrays")
@@ -74,7 +74,7 @@ def state_dict(value: Any) -> dict[str, StoredArray]:
 
 
 def read_array(path: str | os.PathLike[str], array: StoredArray, position: int) -> np.ndarray:
-    """Reads an array, whose storage is at a position of a file; bfloat16 becomes float32."""
+    """Returns an array whose storage begins at byte `position` of a file; bfloat16 as float32."""
     dtype = array.storage.dtype
     extent = _extent(array.shape, array.strides)
     flat = np.fromfile(path, dtype, extent, offset=position + array.offset * dtype.itemsize)
@@ -87,11 +87,11 @@ def read_array(path: str | os.PathLike[str], array: StoredArray, position: int) 
 
 
 def _stand_in(name: str, arguments: tuple) -> Any:
-    """Returns the value that stands for a call of one of the functions of arrays."""
+    """Returns the dict or `StoredArray` that replaces a call of one of the functions in `NAMES`."""
     if name == ORDERED_DICT and not arguments:
         return {}
     if name in REBUILD and len(arguments) >= 4:
-        return _array(*arguments[:4])  # the rest is about gradients
+        return _array(*arguments[:4])  # the others concern gradients
     if name == PARAMETER and arguments and type(arguments[0]) is StoredArray:
         return arguments[0]
     raise ValueError(f"it calls {name} with unexpected arguments")
@@ -110,7 +110,7 @@ def _storage(value: Any) -> Storage:
 
 
 def _array(storage: Any, offset: Any, shape: Any, strides: Any) -> StoredArray:
-    """Returns an array that lies within its storage and has at most as many elements."""
+    """Returns a `StoredArray`; raises a ValueError if it exceeds its storage or is not valid."""
     if type(storage) is not Storage or type(shape) is not tuple or type(strides) is not tuple:
         raise ValueError("it has an array without a storage, shape or strides")
     if not len(shape) == len(strides) <= MOST_DIMENSIONS:  # limits the loop over their elements
@@ -125,7 +125,7 @@ def _array(storage: Any, offset: Any, shape: Any, strides: Any) -> StoredArray:
 
 
 def _extent(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
-    """Returns the number of elements of the storage from the array's first to its last one."""
+    """Returns the number of storage elements from the array's first element to its last."""
     if 0 in shape:
         return 0
     return 1 + sum((count - 1) * step for count, step in zip(shape, strides, strict=True))

@@ -12,7 +12,7 @@ Before PyTorch 1.6, a file consists of five pickles and the data: a magic number
 format, facts about the machine, the dict of arrays, and the keys of the storages; then, for each
 key, the number of elements (int64) and the elements, which end with the file.
 
-Source of the facts: `torch/serialization.py` (BSD license).
+Source: `torch/serialization.py` (BSD license).
 """
 
 import os
@@ -53,7 +53,7 @@ class Description(NamedTuple):
 
 
 def is_torch(path: Path) -> bool:
-    """Returns True if a file starts like those of `torch.save`; other zip archives do, too."""
+    """Returns True if a file starts like a file of `torch.save`, as every zip archive does."""
     if not path.is_file():
         return False
     with open(path, "rb") as file:
@@ -61,7 +61,7 @@ def is_torch(path: Path) -> bool:
 
 
 def open_torch(path: str | os.PathLike[str]) -> Arrays:
-    """Opens the dict of arrays in a file of `torch.save`; reads only its description.
+    """Returns the arrays of a file of `torch.save`, of which only the description is read at first.
 
     Raises:
         ValueError: If the file is incomplete or damaged, has compressed or encrypted members, or
@@ -129,7 +129,7 @@ def _in_zip(file: BinaryIO, size: int) -> Description:
 
 
 def _content(file: BinaryIO, inside: dict[str, zipfile.ZipInfo], name: str, size: int) -> bytes:
-    """Returns the content of a small member."""
+    """Returns the content of a zip member that has at most `MOST_BYTES` bytes."""
     if name not in inside:
         raise ValueError(f"it is a zip archive without a member {name}")
     position = _position(file, inside[name], size)
@@ -140,7 +140,10 @@ def _content(file: BinaryIO, inside: dict[str, zipfile.ZipInfo], name: str, size
 
 
 def _position(file: BinaryIO, member: zipfile.ZipInfo, size: int) -> int:
-    """Returns the position of the data of a member, which must be in the file as they are."""
+    """Returns the byte position of a zip member's data, which must not be compressed or encrypted.
+
+    `size` is the number of bytes of the file.
+    """
     name, start = member.filename[-40:], member.header_offset
     is_stored = member.compress_type == zipfile.ZIP_STORED
     if not is_stored or member.file_size != member.compress_size or member.flag_bits & IS_ENCRYPTED:
@@ -175,7 +178,10 @@ def _in_pickles(file: BinaryIO, data: bytes, size: int) -> Description:
 
 
 def _in_order(file: BinaryIO, storages: list[Storage], position: int) -> dict[str, int]:
-    """Returns the positions of storages that follow one another after their sizes."""
+    """Returns the byte position of each storage's data by key.
+
+    The storages follow one another from `position` on, each after its number of elements.
+    """
     positions = {}
     for storage in storages:
         file.seek(position)
