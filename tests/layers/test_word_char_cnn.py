@@ -41,7 +41,7 @@ def test_words_alone():
     vectors = encoder(ids)
     expected = np.asarray(encoder.words)[ids[..., 0]] @ np.asarray(encoder.projection_kernel)
     assert_close(vectors, expected)
-    with pytest.raises(ValueError, match="`num_character_ids` or `vocabulary_size` must be given"):
+    with pytest.raises(ValueError, match="`num_character_ids` or `vocabulary_size` must be an int"):
         WordCharCNNEncoder(**options)
 
 

@@ -110,10 +110,10 @@ class SelfAttention(Configurable, keras.layers.Layer):
         return (y, probabilities) if return_attention else y
 
     def _attend(self, x, mask, training=False, return_attention=False):
-        """Computes attention without zeroing padding, for layers that zero it themselves.
+        """Computes attention without zeroing `y` on padding, for layers that zero it themselves.
 
-        `x` is float32 `[B, T, D]`, finite also on padding. Returns `y`, undefined on padding, and
-        the probabilities, which are `None` without `return_attention`.
+        `x` is float32 `[B, T, D]` and must be finite, also on padding. Returns `y`, undefined on
+        padding, and the attention probabilities, which are `None` without `return_attention`.
         """
         query, key, value = self._split_heads(dense_of_tokens(self.query_key_value, x))
         query *= (x.shape[-1] // self.num_heads) ** -0.5
@@ -153,7 +153,10 @@ class SelfAttention(Configurable, keras.layers.Layer):
         return tf.unstack(tf.transpose(x, [2, 0, 3, 1, 4]))
 
     def _forbidden(self, mask, length):
-        """Returns forbidden pairs (from, to), broadcastable to `[B, H, T, T]`, or `None`."""
+        """Returns True for token pairs (from, to) that must not attend, or `None` if all may.
+
+        The result is bool and can be broadcast to `[B, H, T, T]`.
+        """
         forbidden = None if mask is None else tf.expand_dims(tf.expand_dims(~mask, 1), 1)
         if self.causal:
             position = tf.range(length)

@@ -110,5 +110,5 @@ class BiLSTM(Configurable, keras.layers.Layer):
 
 
 def _orthogonal(shape, dtype):
-    """Draws an orthogonal matrix in float32; TensorFlow cannot decompose 16-bit matrices."""
+    """Returns a random orthogonal matrix; TensorFlow can draw it only in float32 or float64."""
     return tf.cast(keras.initializers.Orthogonal()(shape, "float32"), dtype)

@@ -136,7 +136,7 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
         return self._encode(distinct), tf.ensure_shape(which, ids.shape[:-1])
 
     def _encode(self, ids):
-        """Encodes distinct tokens: int32 `[D, C]` to float32 `[D, P]`."""
+        """Returns the vectors of distinct tokens, float32 `[D, P]`, for character ids `[D, C]`."""
         most = self.num_character_ids - 1
         message = f"All character ids must lie in 0..{most}. Create them with tfreps.text."
         ids = checked_ids(ids, self.num_character_ids, message)
@@ -149,7 +149,7 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
         ends = tf.range(NUM_CHUNKS + 1) * tf.size(lengths) // NUM_CHUNKS
         sizes = ends[1:] - ends[:-1]
         convolve = self._convolve
-        if not tf.executing_eagerly():  # a graph contains the operations only once
+        if not tf.executing_eagerly():  # one copy of the operations in the graph
             convolve = tf.function(convolve, autograph=False)
         chunks = [
             convolve(*part, characters, kernel)
@@ -159,7 +159,7 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
         return self._project(tf.gather(ids, tf.math.invert_permutation(order)), y, bias)
 
     def _project(self, ids, y, bias):
-        """Computes token vectors `[D, P]` from the maxima of the filters, `[D, F]`."""
+        """Returns token vectors, float32 `[D, P]`, for the maxima of the filters, `[D, F]`."""
         y = self.activate(tf.cast(y, "float32") + bias)
         for highway in self.highways:
             y = highway(y)
@@ -173,13 +173,13 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
         return (*input_shape[:-1], self.projection_dim)
 
     def _lengths(self, ids):
-        """Returns the number of characters up to the last one that is not padding: `[D]`."""
+        """Returns the number of characters of each token without padding at its end: `[D]`."""
         shown = tf.logical_and(ids != 0, ids != self.num_character_ids - 1)
         positions = tf.range(1, self.max_characters + 1)
         return tf.reduce_max(tf.where(shown, positions, 0), axis=1)
 
     def _convolve(self, ids, lengths, characters, kernel):
-        """Computes each filter's maximum over all windows of each token: `[u, C]` to `[u, F]`."""
+        """Returns each filter's maximum over the windows of a token, `[u, F]`, for ids `[u, C]`."""
         longest = tf.reduce_max(tf.concat([lengths, [1]], 0))
         starts = tf.minimum(longest + 1, self.max_characters)  # windows that can differ
         padding = self.num_character_ids - 1
@@ -190,7 +190,7 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
         windows = tf.concat(windows, axis=-1)  # [u, starts, W * character_dim]
         whole = self.max_characters - self.widest + 1  # starts at which every filter fits
         y = _window_maximum(_window_matmul(windows[:, :whole], kernel))  # [u, F]
-        # One more window, in which no filter fits, as there may be no others.
+        # A maximum needs at least one window: this adds one in which no filter fits.
         late = tf.pad(windows[:, whole:], [[0, 0], [0, 1], [0, 0]])
         late = _window_matmul(late, kernel)
         fits = _fits(self.filters, whole, starts)  # [starts - whole, F]
@@ -219,7 +219,7 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
 
 @tf.custom_gradient
 def _window_maximum(y):
-    """Computes the maximum over the windows, `[u, S, F]` to `[u, F]`. Ties share the gradient."""
+    """Returns the maximum over windows, `[u, S, F]` to `[u, F]`. Equal maxima share a gradient."""
     maximum = tf.reduce_max(y, axis=1)
 
     def gradient(d):
@@ -235,7 +235,7 @@ def _window_matmul(windows, kernel):
 
 
 def _fits(filters, first, starts):
-    """Returns the filters that fit at each start from `first`: bool `[starts - first, F]`."""
+    """Returns True for filters that fit at each start from `first`: bool `[starts - first, F]`."""
     widest = max(width for width, _ in filters)
     widths = [width for width, count in filters for _ in range(count)]
     room = first + widest - 1 - tf.range(first, tf.maximum(starts, first))  # [starts - first]

@@ -242,7 +242,7 @@ class CRF(Configurable, keras.layers.Layer):
             mask = getattr(inputs, "_keras_mask", None)
         if tags is not None:
             loss = self.loss(inputs, tags, mask, sample_weight)
-            self.add_loss(tf.cast(loss, self.variable_dtype))  # like the losses of regularizers
+            self.add_loss(tf.cast(loss, self.variable_dtype))  # dtype of regularization losses
         return self.decode(inputs, mask)
 
     def loss(
@@ -467,7 +467,7 @@ class CRF(Configurable, keras.layers.Layer):
         return crf_loss.run(function, self._compiles(is_loss=True), batch, scores)
 
     def _inferred(self, function, emissions, mask, jit_compile, **options):
-        """Calls a function of the emissions, the mask and the scores that decoding uses."""
+        """Returns the result of a function for the emissions, the mask and constrained scores."""
         batch = self._given(emissions, mask)
         scores = self._scores(float("-inf"))
         return crf_loss.run(function, self._compiles(jit_compile), batch, scores, **options)

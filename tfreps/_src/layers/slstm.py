@@ -278,7 +278,7 @@ def _order(mask):
 
 
 def _permute(x, order, inverse):
-    """Reorders tokens; the gradient applies the inverse order instead of summing over positions."""
+    """Returns `x` with its tokens in `order`; the gradient uses `inverse`, which is faster."""
 
     @tf.custom_gradient
     def permute(x):

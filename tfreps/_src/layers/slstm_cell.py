@@ -136,7 +136,7 @@ class SLSTMCell(Configurable, keras.layers.Layer):
         self.mean_kernel = None
         self.sentence_bias = None
         if nodes:
-            from_node = wide + (4 - nodes) * units  # gates of a word with one `s`; 3 of the node
+            from_node = wide + (4 - nodes) * units  # a word's gates with one `s`, and a node's 3
             self.word_kernel = self._add_kernel("word_kernel", [units, nodes * units])
             self.sentence_kernel = self._add_kernel("sentence_kernel", [nodes, units, from_node])
             self.mean_kernel = self._add_kernel("mean_kernel", [nodes, units, 2 * units])

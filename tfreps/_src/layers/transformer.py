@@ -198,7 +198,7 @@ def check_blocks(model):
 
 
 def make_blocks(model):
-    """Returns the built blocks of a model, which have its options of the same names."""
+    """Returns a list of `num_layers` built blocks, with the options of the model by name."""
     options = shared_options(model, TransformerBlock)
     blocks = []
     for number in range(model.num_layers):
@@ -209,7 +209,7 @@ def make_blocks(model):
 
 
 def read_blocks(model, x, mask, training=False, attention=None):
-    """Applies the blocks of a model; returns `x` and the output of each, a list of `[B, T, D]`.
+    """Returns `x` and the output of each block of a model, a list of float32 `[B, T, D]`.
 
     The attention probabilities of each block, `[B, num_heads, T, T]`, are appended to the list
     `attention`, unless it is `None`.

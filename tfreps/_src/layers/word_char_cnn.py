@@ -87,7 +87,9 @@ class WordCharCNNEncoder(Configurable, keras.layers.Layer):
         self.num_ids = (num_character_ids is not None) * max_characters
         self.num_ids += vocabulary_size is not None
         if not self.num_ids:
-            raise ValueError("`num_character_ids` or `vocabulary_size` must be given.")
+            raise ValueError(
+                "`num_character_ids` or `vocabulary_size` must be an int; got None for both."
+            )
         self.character_cnn: CharCNNEncoder | None = None
         if num_character_ids is not None:
             options = shared_options(self, CharCNNEncoder)
@@ -115,14 +117,14 @@ class WordCharCNNEncoder(Configurable, keras.layers.Layer):
         return tf.gather(*self._encode_distinct(inputs))
 
     def _encode_distinct(self, ids):
-        """Encodes each distinct token once; see `CharCNNEncoder`."""
+        """Returns `(vectors, which)` as `CharCNNEncoder._encode_distinct` does."""
         ids = tf.cast(ids, "int32")
         distinct, which = distinct_rows(tf.reshape(ids, [-1, self.num_ids]))  # [D, 1 + C], [N]
         which = tf.reshape(which, tf.shape(ids)[:-1])
         return self._encode(distinct), tf.ensure_shape(which, ids.shape[:-1])
 
     def _encode(self, ids):
-        """Encodes distinct tokens: int32 `[D, 1 + C]` to float32 `[D, P]`."""
+        """Returns the vectors of distinct tokens, float32 `[D, P]`, for ids `[D, 1 + C]`."""
         parts = []
         if self.vocabulary_size is not None:
             parts.append(tf.cast(table_rows(self.words, ids[:, 0]), "float32"))  # [D, word_dim]

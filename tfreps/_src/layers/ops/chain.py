@@ -139,7 +139,7 @@ def at_temperature(emissions, mask, transitions, start, end, temperature):
 
 
 def viterbi(emissions, mask, transitions, start, end):
-    """Finds the best path of each sentence: `(tags, score)`, int32 `[B, T]` and float32 `[B]`.
+    """Returns the best path of each sentence: `(tags, score)`, int32 `[B, T]` and float32 `[B]`.
 
     The tags are 0 where masked. The score has the gradient of `path_score` for these tags. If no
     path is possible, the score is `-inf` and the tags are meaningless.
@@ -157,7 +157,7 @@ def viterbi(emissions, mask, transitions, start, end):
 
 
 def k_best(emissions, mask, transitions, start, end, k):
-    """Finds the `k` best paths of each sentence: `(tags, scores)`, int32 `[B, k, T]` and `[B, k]`.
+    """Returns each sentence's `k` best paths: `(tags, scores)`, int32 `[B, k, T]` and `[B, k]`.
 
     The best path comes first. The tags are 0 where masked, and the scores have no gradient. If a
     sentence has fewer than `k` possible paths, the remaining scores are `-inf` and their tags 0.
@@ -174,7 +174,7 @@ def k_best(emissions, mask, transitions, start, end, k):
 
 
 def _score_along(tags, score, emissions, mask, scores):
-    """Returns the known score of a path, with the gradient of `path_score`."""
+    """Returns `score`, the score of the path `tags`, with the gradient of `path_score`."""
 
     @tf.custom_gradient
     def known(emissions, *scores):
@@ -208,9 +208,10 @@ def checked_tags(tags, emissions):
 
 
 def _to_decode(emissions, mask, *scores):
-    """Returns bool `[B]`, and the `Chain` in which all emissions of sentences with False are 0.
+    """Returns which sentences can be decoded, bool `[B]`, and the `Chain` of all sentences.
 
-    False marks sentences with a NaN or `+inf` at a real token.
+    A sentence with a NaN or `+inf` at a real token cannot be decoded; its emissions in the chain
+    are 0.
     """
     fine = tf.reduce_all(emissions < float("inf"), -1)  # [B, T]
     fine = tf.reduce_all(~mask | fine, -1)  # [B]

@@ -144,7 +144,7 @@ def _nothing(chain, value):
 
 
 def if_exact(fast, result, otherwise):
-    """Calls `result` if `fast`, from `forward_backward`, is exact, and `otherwise` if not.
+    """Returns `result()` if `fast`, a result of `forward_backward`, is exact, or `otherwise()`.
 
     In a portable graph, `fast` is `None`, and `otherwise` is called.
     """
@@ -216,8 +216,8 @@ def forward_backward(chain):
 def _fast_gradient(chain, fast, d_value):
     """Computes the gradients of the log normalizer with respect to scores, steps and ends.
 
-    They are the expected numbers of uses in a path. The sums have unknown scales, so that those of
-    each position are divided by their total.
+    Each is the expected number of times that a path uses the score. The scales of the sums in
+    `fast` are not stored, so the values of each position are divided by their total.
     """
     d_value = tf.cast(d_value, "float64")[:, None]  # [B, 1]
     first = chain.before_the_first("float64")

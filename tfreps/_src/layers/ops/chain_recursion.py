@@ -67,17 +67,17 @@ class Chain(NamedTuple):
         return tf.tile(first[None], [tf.shape(self.scores)[1], 1])
 
     def by_position(self, values, others):
-        """Moves values of the tokens, `[B, T, S]`, to their positions, `[P, B, S]`.
+        """Returns values of the tokens, `[B, T, S]`, at their positions, `[P, B, S]`.
 
-        Positions without a token keep the values `others`, `[P, B, S]`.
+        Positions without a token have the values `others`, `[P, B, S]`.
         """
         others = tf.pad(others, [[0, 1], [0, 0], [0, 0]])  # the last position is for masked tokens
         return tf.tensor_scatter_nd_update(others, self.places, values)[:-1]
 
     def by_token(self, values):
-        """Moves values of the positions, `[P, B, ...]`, to the tokens, `[B, T, ...]`.
+        """Returns values of the positions, `[P, B, ...]`, at their tokens, `[B, T, ...]`.
 
-        Masked tokens get 0.
+        Masked tokens have the value 0.
         """
         values = tf.pad(values, [[0, 1]] + [[0, 0]] * (values.shape.rank - 1))
         return tf.gather_nd(values, self.places)
@@ -130,7 +130,7 @@ def recur(step, state, inputs, outputs, reverse=False, after_block=None):
 
 
 def _empty(spec, batch):
-    """Returns a tensor of outputs at no position; the unknown size of a spec is that of a batch."""
+    """Returns an empty tensor `[0, ...]` for outputs of `spec`, whose unknown size is `batch`."""
     shape = [batch if size is None else size for size in spec.shape]
     return tf.zeros([0, *shape], spec.dtype)
 
@@ -208,7 +208,7 @@ def is_possible(score):
 
 
 def _bounded(x):
-    """Replaces values below FORBIDDEN with FORBIDDEN; NaN stays NaN."""
+    """Returns `x` with values below FORBIDDEN replaced by FORBIDDEN; NaN stays NaN."""
     return tf.maximum(x, FORBIDDEN)
 
 
@@ -288,11 +288,11 @@ def _scale(scores):
 
 
 def whole_blocks(length):
-    """Rounds a number of positions up to a multiple of BLOCK."""
+    """Returns a number of positions, rounded up to a multiple of BLOCK."""
     return (length + BLOCK - 1) // BLOCK * BLOCK
 
 
 def _in_blocks(x):
-    """Reshapes `[T, ...]` to `[T / BLOCK, BLOCK, ...]`."""
+    """Returns `x`, `[T, ...]`, with the shape `[T / BLOCK, BLOCK, ...]`."""
     length, *others = tf.unstack(tf.shape(x))
     return tf.reshape(x, [length // BLOCK, BLOCK, *others])

@@ -76,7 +76,7 @@ def span_log_probability(emissions, spans, mask, transitions, start, end, states
 
 
 def likely_spans(emissions, mask, transitions, start, end, states, threshold):
-    """Finds all spans whose probability is at least `threshold`, the most probable ones first.
+    """Returns all spans whose probability is at least `threshold`, the most probable ones first.
 
     A sequence has at most one span at a token, so that the probabilities of all spans that cover a
     token have a sum of at most 1. Of the begun spans, those with the `1 / threshold` highest
@@ -147,7 +147,7 @@ def _best_first(spans, values, kept):
 
 
 def _refined(emissions, mask, transitions, start, end, states):
-    """Returns the `Chain` over the states, whose paths have the scores of their tags."""
+    """Returns the `Chain` over `SpanStates`, in which a path has the score of its tag sequence."""
     tags = states.tags
     by_state = tf.gather(tf.gather(transitions, tags), tags, axis=1)
     steps = tf.concat([by_state, tf.gather(start, tags)[None]], 0)  # [S + 1, S]

@@ -159,7 +159,7 @@ def inner_layers(layer, whole=()):
 
 
 def _children(layer):
-    """Yields (path, layer) pairs: layers in attributes, lists and dicts, then all others."""
+    """Yields the path and layer of the layers in attributes, lists and dicts, then of others."""
     for name, value in vars(layer).items():
         if name.startswith("_"):
             continue

@@ -1,4 +1,4 @@
-"""cpu_instructions: the instructions of this CPU, as far as matrix multiplications use them."""
+"""Reads which instruction sets this CPU has for matrix multiplications."""
 
 import functools
 import os

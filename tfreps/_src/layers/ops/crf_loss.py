@@ -34,9 +34,10 @@ def checked_transitions(allowed, num_tags):
 
 
 def constrained(scores, allowed, forbidden):
-    """Replaces the transition `[K, K]`, start `[K]` and end `[K]` scores of forbidden steps.
+    """Returns the transition, start and end scores with `forbidden` for each forbidden step.
 
-    `allowed` is a table from `checked_transitions`, or `None` if all steps are allowed.
+    `scores` are `[K, K]`, `[K]` and `[K]`. `allowed` is a table from `checked_transitions`, or
+    `None` if all steps are allowed.
     """
     if allowed is None:
         return scores
@@ -80,7 +81,7 @@ def token_log_likelihood(emissions, tags, mask, gold_scores, scores):
     """Computes the log probability of each tag given the tags before it, `[B, T]`.
 
     It is at least -ILLEGAL_COST, and NaN in a sentence with a tag outside 0 to K - 1 at a real
-    token. `gold_scores` is not used; it makes the arguments those of `log_likelihood`.
+    token. `gold_scores` is not used; the arguments are those of `log_likelihood`.
     """
     del gold_scores
     largest = emissions.shape[-1] - 1
@@ -103,11 +104,11 @@ def partial_log_likelihood(emissions, allowed_tags, mask, scores):
 
 
 def check_weights_of_soft(weights):
-    """Raises a ValueError if soft labels have weights of tokens."""
+    """Raises a ValueError if the weights given with soft labels are not one per sentence."""
     if weights.shape.rank != 1:
         raise ValueError(
-            "`sample_weight` must have the shape [B] with soft labels, because a CRF weights a "
-            f"token given the tag before it, which they do not define; got {weights.shape}."
+            "`sample_weight` must have the shape [B] with soft labels, because the loss of a token "
+            f"depends on the previous tag, which they do not define; got {weights.shape}."
         )
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import tensorflow as tf
 
-DEVIATIONS = 8.0  # standard deviations of a block above the expected number of tries
+DEVIATIONS = 8.0  # standard deviations by which a block exceeds the expected number of tries
 
 
 class LogUniformSampler:

@@ -1,8 +1,8 @@
 """Portable graphs, which consist of operations that ONNX and LiteRT have.
 
-The fastest operations of TensorFlow have no counterpart in other runtimes: arrays of tensors in
-loops, rows without duplicates, and tensors with rows of different lengths. Layers that use them
-have a second form for `portable_graph`, which gives the same results up to rounding.
+Some fast operations of TensorFlow have no counterpart in these runtimes: tensor arrays in loops,
+`tf.unique`, and ragged tensors. Layers that use them have a second form for `portable_graph`, which
+gives the same results up to rounding.
 """
 
 import contextlib

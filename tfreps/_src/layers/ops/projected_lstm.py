@@ -70,7 +70,7 @@ def projected_lstm(
 
 @functools.cache
 def _traced(options, *sizes):
-    """Returns the computation as a function that all layers of these sizes share in their graphs.
+    """Returns a `tf.function` that all layers with these options and sizes share in a graph.
 
     The graph of an exported ELMo is a fifth as large as with the operations of each layer.
     """
@@ -137,7 +137,7 @@ def _forward(inputs, mask, distinct, hidden, cell, weights, options, keep):
 
 
 def _in_tensors(from_inputs, mask, hidden, cell, recurrent, projection, options):
-    """Runs the steps of `_forward` in the portable form, without a tape."""
+    """Returns the results of `_forward`, computed in the portable form, with an empty tape."""
     num_steps = tf.shape(from_inputs)[0]
     if mask is None:
         mask = tf.ones([*tf.unstack(tf.shape(from_inputs)[:2]), 1])
@@ -161,7 +161,7 @@ def _in_tensors(from_inputs, mask, hidden, cell, recurrent, projection, options)
 
 
 def _from_inputs(inputs, distinct, kernel, bias, dtype):
-    """Multiplies the inputs of all steps by the kernel, `[T, B, W]`."""
+    """Returns the inputs of all steps times the kernel, plus the bias, `[T, B, W]`."""
     if distinct is not None:
         vectors, which = distinct
         terms = tf.nn.bias_add(matmul(vectors, kernel, dtype), bias)  # [D, W]
@@ -230,7 +230,7 @@ def _backward(inputs, mask, weights, options, tape, d_outputs, d_hidden, d_cell)
 
 
 def _unpack(weights, options):
-    """Casts the weights to the dtypes in which they are used, once for all steps.
+    """Returns the kernel, bias and projection in the dtypes of the steps, cast once for all steps.
 
     The kernel and the bias are `W` columns wide, of which those after the first `4U` are zero; see
     `widened`.
@@ -255,7 +255,7 @@ def _gates(z, cell, cell_clip):
 
 
 def _where(mask, x, y):
-    """Selects rows of `x` where the mask is 1, else of `y`; this is faster than broadcasting."""
+    """Returns rows of `x` where the mask is 1, else of `y`, faster than a broadcast `tf.where`."""
     return tf.raw_ops.Select(condition=tf.reshape(mask, [-1]) > 0, x=x, y=y)
 
 

@@ -36,7 +36,7 @@ def own_rows(size, replica=None, replicas=None):
 
         first_r = floor(r * size / N),    end_r = first_{r+1}
 
-    By default, the replica is the current one of all.
+    By default, `replica` is the current replica, and `replicas` is the number of replicas.
     """
     replica = replica_number() if replica is None else replica
     replicas = num_replicas() if replicas is None else replicas

@@ -146,7 +146,7 @@ def exchange(form, weights, states, first, inputs, embedding, masks, num_steps, 
 
 
 def neighbors(x, groups):
-    """Returns the sum of the neighbors in each group of offsets, `[B, T, D]` like `x`."""
+    """Returns a list with the sum of the neighbors in each group of offsets, each `[B, T, D]`."""
     reach = max(abs(offset) for group in groups for offset in group)
     padded = tf.pad(x, [[0, 0], [reach, reach], [0, 0]])  # [B, T+2R, D]
     length = tf.shape(x)[1]
@@ -169,7 +169,7 @@ class _Kernel:
         self.by_gate = tf.transpose(by_gate, [1, 0, 2])
 
     def multiply(self, x):
-        """Multiplies `[N, D]` by the kernel: float32 `[G, N, H]`."""
+        """Returns `x`, `[N, D]`, times the kernel, as float32 `[G, N, H]`."""
         if is_portable():  # LiteRT does not broadcast the factors of a matrix multiplication
             number, _, units = self.by_gate.shape
             return tf.transpose(tf.reshape(tf.matmul(x, self.low), [-1, number, units]), [1, 0, 2])
@@ -177,16 +177,17 @@ class _Kernel:
 
 
 def _product(x, kernel, dtype):
-    """Multiplies `[B, T, D]` by `[D, E]` as one matrix: float32 `[B, T, E]`."""
+    """Returns `x`, `[B, T, D]`, times the kernel, `[D, E]`, as float32 `[B, T, E]`."""
     dim, width = kernel.shape
     y = matmul(tf.reshape(x, [-1, dim]), kernel, dtype)
     return tf.reshape(y, [*tf.unstack(tf.shape(x)[:2]), width])
 
 
 def _from_nodes(form, weights, node_hidden, mean, dtype):
-    """Returns what the sentence nodes add to the gates of the words, `[B, G*H]`, and their own.
+    """Returns the terms of gates that depend on the sentence nodes: of words, and of these nodes.
 
-    The latter are all terms of their gates that do not depend on a single word, `[S, B, 3*H]`.
+    The first result, `[B, G*H]`, is added to the gates of every word. The second, `[S, B, 3*H]`,
+    has all terms of the sentence nodes' gates that do not depend on a single word.
     """
     units = form.units
     out = matmul(node_hidden, weights.sentence_kernel, dtype)  # [S, B, (G-S+4)H]
@@ -245,10 +246,11 @@ def _word_update(form, from_inputs, embedding, updated, dtype):
 
 
 class _WordGates:
-    """Gates of the words, `x` `[G, B, T, H]` before their activation, and the cell states.
+    """Gates of the words and their cell states, computed from `x`, the gates before activation.
 
-    A cell state is the sum of `parts[n] * scale * values[n]`, zero on nodes that are not updated.
-    The values are the candidate, unless the first of the terms replaces it, and the terms.
+    `x` is `[G, B, T, H]`. A cell state is the sum over `n` of `parts[n] * scale * values[n]`, and
+    zero on nodes that are not updated. The values are the candidate, only with `input_term="gate"`,
+    followed by `terms`.
     """
 
     def __init__(self, form, x, terms, updated):
@@ -283,7 +285,7 @@ class _WordGates:
 
 
 def _from_neighbors(gradient, groups):
-    """Computes the gradient of the concatenated `neighbors`, `[B, T, N*D]`: `[B, T, D]`."""
+    """Returns the gradient of `x`, `[B, T, D]`, for that of its `neighbors`, `[B, T, N*D]`."""
     parts = tf.split(gradient, len(groups), axis=2)
     return _sum(
         neighbors(part, [tuple(-offset for offset in group)])[0]
@@ -292,7 +294,7 @@ def _from_neighbors(gradient, groups):
 
 
 def _update_nodes(form, node_gates, of_words, cell, node_cell, counted):
-    """Computes the hidden and cell states of the sentence nodes, both `[S, B, H]`."""
+    """Returns the new hidden and cell states of the sentence nodes, both `[S, B, H]`."""
     units = form.units
     cells = []
     for k in range(form.num_sentence_nodes):

@@ -19,9 +19,10 @@ def table_rows(table, ids):
 
 
 def rows_of_distinct(look_up, ids, size):
-    """Calls `look_up`, which maps int `[U]` to `[U, D]`, once with the distinct ids: `[..., D]`.
+    """Returns the rows of `ids`, `[..., D]`, from one call of `look_up` with the distinct ids.
 
-    An id outside 0 to `size - 1` raises an InvalidArgumentError, also on GPUs.
+    `look_up` maps int `[U]` to `[U, D]`. An id outside 0 to `size - 1` raises an
+    InvalidArgumentError, also on GPUs.
     """
     ids = tf.convert_to_tensor(ids)
     distinct, which = distinct_rows(tf.reshape(ids, [-1]))  # [U], [N]
@@ -32,7 +33,8 @@ def rows_of_distinct(look_up, ids, size):
 
 
 def distinct_rows(ids):
-    """Returns the distinct rows of `ids`, int `[N, ...]`, and the number of each row, int32 `[N]`.
+    """Returns the distinct rows of `ids`, int `[N, ...]`, and their index for each row, int32
+    `[N]`.
 
     In a portable graph, all rows are returned.
     """
