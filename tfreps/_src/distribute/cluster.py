@@ -118,7 +118,7 @@ def _responds(address):
 
 
 def _listen(address, backlog=1):
-    """Returns a socket that listens on the port of an address, on all interfaces, as TensorFlow."""
+    """Returns a socket that listens on the port of an address, on all network interfaces."""
     port = int(address.rpartition(":")[2])
     both = socket.has_dualstack_ipv6()
     how = {"family": socket.AF_INET6, "dualstack_ipv6": True} if both else {}
@@ -132,7 +132,7 @@ def _listen(address, backlog=1):
 
 
 def _parse(text):
-    """Returns TF_CONFIG as a dict."""
+    """Returns the text of TF_CONFIG as a dict; raises a ValueError if it is not a JSON object."""
     kind, reason = "JSON", ""
     try:
         config = json.loads(text)
@@ -188,7 +188,7 @@ def _read_index(config, jobs):
     task = _read_object(config, "task", "with the type and the index of this process", remedy)
     job, index = task.get("type"), task.get("index")
     _check_job("the type of `task`", job)
-    number = int(index) if re.fullmatch("[0-9]{1,9}", str(index)) else -1  # or a str of digits
+    number = int(index) if re.fullmatch("[0-9]{1,9}", str(index)) else -1  # a str is valid
     count = len(jobs.get(job, ()))
     if type(index) not in (int, str) or not 0 <= number < count:
         known = f"from 0 to {count - 1}" if count > 1 else "0"
@@ -215,7 +215,7 @@ def _check_job(what, job):
 
 
 def _shown(value):
-    """Formats a value for a message: a str in quotes, any other value as JSON, both shortened."""
+    """Returns a value as text for a message, shortened: a str in quotes, other values as JSON."""
     text = value if isinstance(value, str) else json.dumps(value)
     text = text if len(text) <= 120 else f"{text[:100]} ..."
     return repr(text) if isinstance(value, str) else text

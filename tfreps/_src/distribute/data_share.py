@@ -103,7 +103,7 @@ class DataShare:
         return OwnBatches(batches, self.workers) if self.divided else batches
 
     def check_resumed(self, checkpoints):
-        """Raises ValueError if a run with divided files has had another number of workers.
+        """Raises ValueError if a run with divided files was started with another number of workers.
 
         `checkpoints` is the folder of its checkpoints.
         """

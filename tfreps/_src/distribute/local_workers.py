@@ -28,7 +28,7 @@ LONGEST_LINE = 2**16  # bytes; a longer line is split, so that little memory is 
 CLEAR_LINE = b"\r\033[K"  # removes a line of progress from a terminal
 # Signals that come within this time are one request: `timeout` sends the same signal twice.
 REPEAT_SECONDS = 1.0
-# Program of a Python process that is killed when its parent ends, and becomes another command.
+# Code of a Python process that is killed when its parent ends, and that runs another command.
 # A `preexec_fn` would do the same, but is not safe in a process that has threads.
 TIED = """
 import ctypes, os, sys
@@ -204,7 +204,10 @@ def _start(command, environ, inherits_output, inherits_errors):
 
 
 def _wait(workers, signals, seconds_to_end):
-    """Waits until all workers have ended; ends them after a failure or a signal."""
+    """Waits until all workers have ended, or ends them after a failure or a signal.
+
+    Returns their `Outcome`.
+    """
     while True:
         codes = [worker.poll() for worker in workers]
         if signals:

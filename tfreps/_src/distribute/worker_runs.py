@@ -68,7 +68,7 @@ def begin_run_folder(workers, path, command, options, may_change, defaults):
 
 
 def create_on_chief(workers, path, command, create):
-    """Returns the `RunFolder` that `create` makes on worker 0, and a `WorkerRun` on the others.
+    """Returns the `RunFolder` that `create` returns on worker 0, and a `WorkerRun` on the others.
 
     An error on any worker is raised on all of them.
     """

@@ -17,7 +17,7 @@ LOST += ("Socket closed", "connections to all backends failing", "failed to conn
 
 
 class Workers:
-    """The processes of a strategy. All of them must call each method, in the same order.
+    """Processes of a strategy. All of them must call each method, in the same order.
 
     With one process, the methods return at once.
 
@@ -128,7 +128,7 @@ class Workers:
         return [json.loads(row.tobytes()) for row in self._gather(np.frombuffer(padded, "int64"))]
 
     def _gather(self, row):
-        """Returns an int64 matrix with the row of each worker."""
+        """Returns an int64 matrix `[size, N]` with the row, `N` ints, of each worker."""
         rows = np.zeros([self.size, len(row)], "int64")
         rows[self.index] = row
         return self.sum(rows)

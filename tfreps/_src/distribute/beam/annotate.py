@@ -22,7 +22,7 @@ from tfreps._src.distribute.beam.signature_specs import (
 from tfreps._src.files import saved_models
 from tfreps._src.inference import export_outputs
 
-# Workers have no tfreps: the code that they run travels with the pipeline.
+# Workers need no installation of tfreps, because the pipeline contains the code that they run.
 for module in tfreps._src.distribute.beam, saved_models, export_outputs:
     cloudpickle.register_pickle_by_value(module)
 
@@ -30,13 +30,13 @@ MOST_BYTES = 200_000
 
 
 class Annotate(beam.PTransform):
-    """Adds the outputs of an exported SavedModel to records.
+    """Beam transform that adds the outputs of an exported SavedModel to records.
 
-    The input is a `PCollection` of dicts, bounded or not. The result is a pair of `PCollection`s:
-    the records with the outputs as additional fields, and one dict for each rejected record, with
-    the keys `reason` and `record`. A record is rejected if the model cannot read it, or if it
-    already has an added field other than `field`; `prefix` avoids this. No record is in both, and
-    none is lost.
+    The input is a `PCollection` of dicts, bounded or not. The result is a tuple of two
+    `PCollection`s: the records with the outputs as additional fields, and one dict for each
+    rejected record, with the keys `reason` and `record`. A record is rejected if the model cannot
+    read it, or if it already has an added field other than `field`; `prefix` avoids this. Each
+    record is in exactly one of the two.
 
     Args:
         export: str or path-like. Folder that `tfreps export` wrote, on any of Beam's file systems,
@@ -130,13 +130,13 @@ class Annotate(beam.PTransform):
 
     # These methods have no type annotations, because Beam would check them.
     def expand(self, records):
-        """Returns the pair of `PCollection`s."""
+        """Returns the `PCollection`s of annotated and of rejected records, as a tuple."""
         checked = records | "Check" >> beam.ParDo(self._check).with_outputs("rejected", main="read")
         annotated, rejected = self._annotate(checked.read, self._handler)
         return annotated, (checked.rejected, rejected) | "Every rejected" >> beam.Flatten()
 
     def _annotate(self, records, handler):
-        """Returns the pair of `PCollection`s for records, or for batches of them."""
+        """Returns the annotated and the rejected results of `handler` for records or batches."""
         updates = self._model_updates
         if self._watch_seconds is not None:
             pattern = FileSystems.join(self._export.rstrip("/"), "*", "saved_model.pb")

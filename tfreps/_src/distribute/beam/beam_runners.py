@@ -27,7 +27,7 @@ class LostWorkerError(ChildProcessError):
 
 
 def make_runner(name, command=None):
-    """Returns a runner of Beam; `command` is that of the worker processes of the local runner."""
+    """Returns Beam's runner `name`; `command` starts a worker process of the local runner."""
     if name not in RUNNERS:
         raise ValueError(f"`runner` must be one of {', '.join(RUNNERS)}; got {name!r}.")
     if name == LOCAL:
@@ -64,7 +64,7 @@ def quiet():
 
 
 def run_pipeline(build, name, workers=1):
-    """Runs the pipeline that `build` makes for a runner to its end, and returns its result.
+    """Runs the pipeline that `build` returns for a runner until it ends, and returns its result.
 
     With more than one worker, the local runner uses worker processes.
 
@@ -91,13 +91,14 @@ def run_pipeline(build, name, workers=1):
 
 
 def _run_in_processes(build):
-    """Runs a pipeline in worker processes, which end with this function, and watches over them.
+    """Runs a pipeline in worker processes, and returns its final state and its result.
 
-    Beam waits indefinitely for a lost worker, so the pipeline runs in a thread that is abandoned.
+    The worker processes end before this function returns. Beam waits indefinitely for a lost
+    worker, so the pipeline runs in a thread, which is abandoned if a worker is lost.
     """
     lost, found = threading.Event(), []
     hook = threading.excepthook
-    earlier = set(threading.enumerate())  # some belong to an abandoned pipeline
+    earlier = set(threading.enumerate())  # may include those of an abandoned pipeline
 
     def on_error(arguments):
         is_lost = any(text in str(arguments.exc_value) for text in LOST)

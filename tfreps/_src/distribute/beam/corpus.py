@@ -180,7 +180,11 @@ def encode_rejected(rejection):
 
 
 def _run(build, output, about, runner, workers, attempts):
-    """Runs the pipeline in a temporary folder, again after a lost worker; returns the result."""
+    """Runs the pipeline, again after a lost worker, and returns a `CorpusResult`.
+
+    Each of at most `attempts` runs writes to a new temporary folder, which replaces `output` when
+    the run has succeeded.
+    """
     for attempt in range(1, attempts + 1):
         try:
             with staged_folder(output) as folder:
@@ -203,7 +207,7 @@ def _run(build, output, about, runner, workers, attempts):
 
 
 def _explained(error, output):
-    """Returns an error whose message says what the user can do about a failed pipeline."""
+    """Returns an OSError if a pipeline could not write its output, otherwise a ValueError."""
     for number in (*DISK_ERRORS, errno.EACCES, errno.EROFS):
         if os.strerror(number) in str(error):
             return OSError(number, os.strerror(number), output)
@@ -214,7 +218,7 @@ def _explained(error, output):
 
 @contextlib.contextmanager
 def _watched(progress):
-    """Context manager that yields a folder, and reports what workers write into it."""
+    """Context manager that yields a progress folder and passes its new counts to `progress`."""
     end = threading.Event()
 
     def watch(folder):

@@ -24,7 +24,7 @@ SEPARABLE = tf.errors.InvalidArgumentError, tf.errors.ResourceExhaustedError
 
 
 class ExportHandler(ModelHandler):
-    """Applies an exported SavedModel to records.
+    """Model handler that applies an exported SavedModel to records.
 
     A record is a dict, one field of which holds the text. `run_inference` sorts the records of a
     batch by length and calls the signature for groups of at most `batch_tokens` tokens, padding
@@ -80,7 +80,7 @@ class ExportHandler(ModelHandler):
         self.done = [0, 0]  # records and tokens of this process
 
     def load_model(self):
-        """Loads the SavedModel; called once in each worker process, and for each new version."""
+        """Returns a `LoadedExport`; called once in each worker process and for each new version."""
         if self.threads is not None:
             with contextlib.suppress(RuntimeError):  # TensorFlow has started in this process
                 tf.config.threading.set_intra_op_parallelism_threads(self.threads)
@@ -122,7 +122,7 @@ class ExportHandler(ModelHandler):
         return "tfreps"
 
     def _predict(self, model, texts):
-        """Returns the row of each text, or the reason why the model cannot read it."""
+        """Returns for each text a dict of outputs, or a str that explains why it cannot be read."""
         try:
             outputs = model.predict(texts)
             rows = signature_rows(outputs, self.names, texts)
@@ -135,7 +135,7 @@ class ExportHandler(ModelHandler):
         return [self._cut(model, *pair) or pair[1] for pair in zip(texts, rows, strict=True)]
 
     def _count(self, records, tokens):
-        """Adds to Beam's counters, and to the file of this process in `progress_folder`."""
+        """Adds to Beam's counter of tokens, and to this process's file in `progress_folder`."""
         Metrics.counter("tfreps", "tokens").inc(tokens)
         if self.progress_folder is not None:
             self.done = [self.done[0] + records, self.done[1] + tokens]
@@ -144,7 +144,7 @@ class ExportHandler(ModelHandler):
                 file.write(f"{self.done[0]} {self.done[1]}")
 
     def _cut(self, model, text, row):
-        """Returns the reason for a rejection if a tagger has not read the whole text."""
+        """Returns the reason for a rejection if a tagger read only part of the text, or `None`."""
         if not model.cuts_sentences or "tokens" not in row:
             return None
         read = row["tokens"]
@@ -162,7 +162,7 @@ class LoadedExport:
     """
 
     def __init__(self, folder, signature):
-        self.model = load_saved_model(folder)  # keeps the variables of the function alive
+        self.model = load_saved_model(folder)  # the function needs its variables
         self.function = self.model.signatures[signature]
         path = os.path.join(folder, COUNTS)
         counts = {}
@@ -188,7 +188,7 @@ class LoadedExport:
 
 
 def groups(sizes, most):
-    """Yields lists of indices, smallest sizes first, of at most `most` items with padding.
+    """Yields lists of indices, by increasing size, of at most `most` items each with padding.
 
     Example:
     >>> list(groups([5, 1, 9, 2], 10))

@@ -21,7 +21,7 @@ def main(argv):
 
 
 def end_with(folder):
-    """Ends this process when a folder does not exist any more."""
+    """Waits until the folder no longer exists, and then ends this process."""
     while os.path.isdir(folder):
         time.sleep(POLL_SECONDS)
     os._exit(1)

@@ -1,4 +1,4 @@
-"""Writes a folder of files on any of Beam's file systems whole or not at all."""
+"""Writes a folder of files, completely or not at all, on any of Beam's file systems."""
 
 import contextlib
 import os
@@ -72,7 +72,7 @@ def _local_folder(output):
     old = None
     try:
         with replacing(output, parents=True) as temporary:
-            shutil.rmtree(temporary, ignore_errors=True)  # of a killed container that had this id
+            shutil.rmtree(temporary, ignore_errors=True)  # left by a killed container
             temporary.mkdir()
             yield str(temporary)
             if target.exists():

@@ -27,7 +27,7 @@ LEAST_PART, MOST_PART = 1 << 16, 64 << 20  # bytes
 
 
 def match_files(patterns, allow_empty=False):
-    """Returns a dict of the files of paths or glob patterns and their sizes in bytes.
+    """Returns the sizes in bytes of the files that match paths or glob patterns, by path.
 
     A pattern that matches no file is an error, and an empty file is one unless `allow_empty`.
     """
@@ -76,7 +76,7 @@ def input_schema(paths, form, keep=None):
 
 
 def sample_records(paths, form):
-    """Returns the first records of the files, without items that are not records."""
+    """Returns up to `SAMPLE` records from the start of the files; skips what is not a record."""
     records, reason = [], "it is empty"
     for path in paths:
         for item in itertools.islice(items(path, 0, EVERYTHING, form), SAMPLE):
@@ -92,12 +92,12 @@ def sample_records(paths, form):
 
 
 def part_bytes(sizes):
-    """Returns the size of a part of a corpus whose files have these sizes."""
+    """Returns the size in bytes of each part of a corpus whose files have the given sizes."""
     return min(max(sum(sizes) // PARTS, LEAST_PART), MOST_PART)
 
 
 def divide(file, form, size):
-    """Yields the parts `(path, start, stop)`, of about `size` bytes, of a path and its size."""
+    """Yields the parts `(path, start, stop)`, of about `size` bytes, of a file `(path, size)`."""
     path, num_bytes = file
     with _naming(path):
         for start, stop in form.parts(path, num_bytes, size):
@@ -105,7 +105,7 @@ def divide(file, form, size):
 
 
 class ReadParts(beam.DoFn):
-    """Reads parts of files, and rejects records that the model cannot read.
+    """Beam function that reads parts of files, and rejects records that the model cannot read.
 
     The records keep the text and the fields in `keep`, or all fields if it is `None`. If `schema`
     is not `None`, a record that does not fit it is rejected.
@@ -144,7 +144,7 @@ class ReadParts(beam.DoFn):
 
 
 def items(path, start, stop, form):
-    """Yields the items of a part of a file."""
+    """Yields the items of a part of a file, such as its lines; errors name the file."""
     with _naming(path):
         yield from form.raw_items(path, start, stop)
 

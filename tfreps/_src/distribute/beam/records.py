@@ -1,4 +1,4 @@
-"""Finds records that a model cannot read, and the schema of records that have none.
+"""Finds records that a model cannot read, and infers the schema of records without one.
 
 Beam's workers run this file without an installation of tfreps.
 """
@@ -10,7 +10,7 @@ import pyarrow as pa
 
 
 class CheckRecords(beam.DoFn):
-    """Passes on the records that a model can read, and rejects the others with a reason.
+    """Beam function that yields records that a model can read, and rejects others with a reason.
 
     The text in `field` must be a str if `is_text`, otherwise a list of str. `taken` are the fields
     of the output, which a record must not have, except `field`.
@@ -80,11 +80,11 @@ def _sampled_type(values):
     if most is dict:
         names = dict.fromkeys(name for value in values for name in value)
         return pa.struct([(n, _sampled_type([value.get(n) for value in values])) for n in names])
-    return pa.int64() if most is int else pa.array(values).type  # an int may be too large
+    return pa.int64() if most is int else pa.array(values).type  # fails if an int is too large
 
 
 def misfit(record, schema):
-    """Returns why a record does not fit an Arrow schema, or `None` if it fits.
+    """Returns the reason why a record does not fit an Arrow schema, or `None` if it fits.
 
     Example:
     >>> misfit({"id": "seven"}, pa.schema([("id", pa.int64())]))

@@ -41,7 +41,7 @@ def version_folder(export):
 
 
 def read_outputs(folder, signature="default"):
-    """Returns a dict of output name -> `tf.TensorSpec` of a signature that reads strings."""
+    """Returns the `tf.TensorSpec` of each output, by name, of a signature that reads strings."""
     path = FileSystems.join(folder, "saved_model.pb")
     try:
         with FileSystems.open(path) as file:
@@ -67,7 +67,7 @@ def read_outputs(folder, signature="default"):
 
 
 def chosen_names(outputs, wanted=None):
-    """Returns the outputs to write, or those that `Annotate` adds by default.
+    """Returns the names of the `wanted` outputs, or of those that `Annotate` adds by default.
 
     Example:
     >>> outputs = {"default": tf.TensorSpec((None, 8)), "elmo": tf.TensorSpec((None, None, 8))}

@@ -24,7 +24,7 @@ AVRO |= {pa.int8(): "int", pa.int16(): "int", pa.large_string(): "string"}
 
 
 class Avro(RecordFormat):
-    """Records of Avro files, each file as one part."""
+    """Format of Avro files, each of which is read as one part."""
 
     suffix = ".avro"
     is_typed = True
@@ -54,7 +54,8 @@ class Avro(RecordFormat):
 def avro_schema(schema, name="Record"):
     """Returns the Avro schema of Arrow fields, each of which may be null.
 
-    Beam's own conversion writes neither nulls of lists and records nor names of nested records.
+    Beam's own conversion supports neither null in place of lists and records nor names of nested
+    records.
     """
     fields = []
     for field in schema:
@@ -74,7 +75,7 @@ def arrow_schema(avro):
     """Returns the Arrow schema of an Avro schema.
 
     Maps, logical types and unions of several types raise a ValueError. Beam's own conversion reads
-    a logical type as the number that stands for it.
+    a logical type, such as a date, as the number that encodes it.
     """
     if not isinstance(avro, dict) or avro.get("type") != "record":
         raise ValueError(f"an Avro file must contain records; got the schema {str(avro)[:80]}")

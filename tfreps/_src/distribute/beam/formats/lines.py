@@ -18,20 +18,20 @@ DECIMALS = 7  # digits of a number in JSON; float32 has about 7 significant digi
 
 
 class TextLines(RecordFormat):
-    """One text per line, UTF-8. The record has the field `text`; surrounding space is removed."""
+    """Format of UTF-8 files with one text per line, stripped and read as the field `text`."""
 
     suffix = ".txt"
 
     def parts(self, path, size, part_bytes):
-        """Returns ranges of bytes; a compressed file cannot be divided."""
+        """Returns the parts of a file as ranges of bytes; a compressed file is one part."""
         if path.endswith(COMPRESSED):
             return [(0, size)]
         return [(start, min(start + part_bytes, size)) for start in range(0, size, part_bytes)]
 
     def raw_items(self, path, start, stop):
-        """Yields the lines, as bytes, whose first byte is in the range."""
+        """Yields, as bytes, the lines whose first byte is in the range."""
         with open_unpacked(path) as file:
-            if start:  # the line that contains the byte before belongs to the part before
+            if start:  # the line with the preceding byte belongs to the preceding part
                 file.seek(start - 1)
                 start += len(file.readline()) - 1
             whole = path.endswith(COMPRESSED)
@@ -44,7 +44,7 @@ class TextLines(RecordFormat):
 
 
 class JsonLines(TextLines):
-    """One JSON object per line, UTF-8."""
+    """Format of UTF-8 files with one JSON object per line."""
 
     suffix = ".jsonl"
     lacking = "JSON"
@@ -58,7 +58,7 @@ class JsonLines(TextLines):
             raise ValueError(f"the line is not JSON ({error})") from error
         if not isinstance(record, dict):
             raise ValueError(f"the line must be a JSON object; got {type(record).__name__}")
-        if b"\\u" in raw:  # an escape may stand for half of a character outside of 16 bits
+        if b"\\u" in raw:  # an escape may be one half of a surrogate pair
             try:
                 json.dumps(record, ensure_ascii=False).encode("utf-8")
             except UnicodeEncodeError as error:
@@ -66,7 +66,7 @@ class JsonLines(TextLines):
         yield record
 
     def encode(self, record, schema):
-        """Returns a JSON object on one line; numbers of outputs are rounded to 7 decimals."""
+        """Returns a record as JSON on one line; numbers of outputs are rounded to 7 decimals."""
         return json.dumps(record, ensure_ascii=False, default=_plain)
 
     def write(self, prefix, schema, num_shards=0):
@@ -75,7 +75,7 @@ class JsonLines(TextLines):
 
 @contextlib.contextmanager
 def open_unpacked(path):
-    """Opens a file for reading, and decompresses it if its name ends like that of such a file."""
+    """Context manager that yields an open file, decompressed if its suffix is in COMPRESSED."""
     with FileSystems.open(path, compression_type="uncompressed") as file:
         for suffix, module in zip(COMPRESSED, (gzip, bz2, lzma), strict=True):
             if path.endswith(suffix):

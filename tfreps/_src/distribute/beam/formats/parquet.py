@@ -13,13 +13,13 @@ GROUP_BYTES = 16 * 1024 * 1024  # size of a row group in memory
 
 
 class Parquet(RecordFormat):
-    """Rows of Parquet files, read row group by row group."""
+    """Format of Parquet files, whose rows are read one row group at a time."""
 
     suffix = ".parquet"
     is_typed = True
 
     def parts(self, path, size, part_bytes):
-        """Returns ranges of row groups of about `part_bytes`."""
+        """Returns the parts of a file as ranges of row groups with about `part_bytes` bytes."""
         with FileSystems.open(path) as file:
             footer = pa.parquet.ParquetFile(file).metadata
         found, first, filled = [], 0, 0

@@ -34,7 +34,7 @@ class RecordFormat:
         return [(0, size)]
 
     def prepare(self, records):
-        """Prepares the reading of files by their first records; returns these as they are read."""
+        """Adapts the format to the first records; returns these as the format now reads them."""
         return records
 
     def check_schema(self, schema):

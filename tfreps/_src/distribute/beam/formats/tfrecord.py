@@ -11,12 +11,12 @@ from tfreps._src.distribute.beam.formats.record_format import PLAIN, RecordForma
 
 
 class TFRecord(RecordFormat):
-    """Examples of TFRecord files, each file as one part.
+    """Format of TFRecord files with `tf.train.Example`s; each file is read as one part.
 
     A feature is read as a list of values, or, after `prepare`, as one value if it has exactly one
-    in all of the first records; bytes that are UTF-8 become str. A matrix is written as the flat
-    feature `NAME` with `NAME_shape`, the spans of a text as one feature for each of their parts,
-    such as `spans_type`.
+    in all of the first records; bytes that are UTF-8 become str. A matrix is written as two
+    features, `NAME` with its values and `NAME_shape`, and the spans of a text as one feature for
+    each of their fields, such as `spans_type`.
     """
 
     suffix = ".tfrecord"
@@ -94,7 +94,7 @@ def _flat(name, value, kind=None):
             if pa.types.is_list(field.type):  # the tokens of a span follow from its position
                 continue
             values = [each[field.name] for each in value]
-            if None not in values:  # None: no characters, because the input was lists of tokens
+            if None not in values:  # spans of tokens have no positions in characters
                 yield f"{name}_{field.name}", values
     elif value is not None:
         yield name, value if isinstance(value, list | np.ndarray) else [value]
