@@ -122,7 +122,7 @@ def write_whole(path: pathlib.Path, arrays: dict, metadata: dict[str, str]) -> N
 
 
 def read(path: pathlib.Path, step: int) -> Checkpoint:
-    """Reads a checkpoint; raises ValueError if it is damaged or belongs to a different step."""
+    """Returns a checkpoint; raises ValueError if it is damaged or belongs to a different step."""
     with safetensors.safe_open(path, framework="np") as file:
         metadata = file.metadata() or {}
         if metadata.get("format") != FORMAT:

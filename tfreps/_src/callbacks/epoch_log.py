@@ -148,6 +148,6 @@ class EpochLog(MetricLog):
 
 
 def _shown(logs: Logs | None) -> str:
-    """Formats the metrics whose names contain no slash, as in `loss 0.1234, f1 0.9012`."""
+    """Returns the metrics whose names contain no slash as text, `loss 0.1234, f1 0.9012`."""
     shown = {name: float(value) for name, value in (logs or {}).items() if "/" not in name}
     return ", ".join(f"{name} {value:.4f}" for name, value in shown.items())

@@ -41,7 +41,7 @@ class MetricLog(CountedSteps):
         }
 
     def _evaluate(self, dataset: "tf.data.Dataset[Any]") -> dict[str, float]:
-        """Evaluates the model that is being trained; `fit_epochs` replaces this method."""
+        """Returns the metrics of the model on a dataset; `fit_epochs` replaces this method."""
         return self.model.evaluate(dataset, verbose=0, return_dict=True)
 
     def _learning_rate(self) -> float:
@@ -61,7 +61,7 @@ class MetricLog(CountedSteps):
             file.write(json.dumps(metrics) + "\n")
 
     def _say(self, text: str, final: bool = False, progress: bool = False) -> None:
-        """Shows a line of progress, if there is a function that does; see `print_fn`."""
+        """Shows a line of progress with `print_fn`, if it was given."""
         if self._print_fn is not None:
             self._print_fn(text, final=final, progress=progress)
 
@@ -96,7 +96,7 @@ def check_finite(logs: Logs, step: int) -> None:
 
 
 def clock(seconds: float) -> str:
-    """Formats a number of seconds as in `1:02:03` or, for less than an hour, `2:03`."""
+    """Returns a number of seconds as text, as in `1:02:03` or, below an hour, `2:03`."""
     hours, rest = divmod(int(seconds), 3600)
     minutes, rest = divmod(rest, 60)
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"

@@ -79,7 +79,10 @@ def request_stop(number: int = signal.SIGTERM) -> None:
 
 
 def raise_if_requested(where: str = "") -> None:
-    """Raises `Stopped` if a signal was received, with an addition such as `" at step 7"`."""
+    """Raises `Stopped` if a signal was received.
+
+    `where`, such as `" at step 7"`, becomes part of the message. Defaults to `""`.
+    """
     if is_stop_requested():
         raise Stopped(_state.number, where)
 
