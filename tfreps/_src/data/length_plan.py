@@ -63,7 +63,7 @@ class LengthPlan:
         return PlannedBatch(sentences, max(1, int(longest[sentences].max())))
 
     def _round(self, lengths: np.ndarray) -> np.ndarray:
-        """Rounds lengths up; sentences of equal rounded length are shuffled together."""
+        """Returns lengths rounded up; sentences of equal rounded length are shuffled together."""
         if self.length_multiple > 1:
             return -(-lengths // self.length_multiple) * self.length_multiple
         if not self.shuffle:

@@ -38,7 +38,10 @@ def docstring_documents() -> Iterator[tuple[str, str]]:
 
 
 def docstrings(root: str, leave_out: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    """Yields the relative path and the docstrings of each source file in a folder."""
+    """Yields the relative path and the docstrings of each source file below a folder.
+
+    Folders of tests, of vendored packages, and those named in `leave_out` are skipped.
+    """
     others = {*leave_out, "test", "tests", "testing", "__pycache__", "_vendor", "idlelib"}
     for folder, folders, files in os.walk(root):
         folders[:] = sorted(set(folders) - others)

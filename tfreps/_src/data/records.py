@@ -7,7 +7,7 @@ from typing import Any
 
 from tfreps._src.files.utf8_files import check_unicode
 
-# Errors of the readers for other lines.
+# Errors that the readers raise for lines of another format.
 _NOT_A_RECORD = (ValueError, SyntaxError, TypeError, MemoryError, RecursionError)
 _READERS = {"json": json.loads, "python": lambda line: ast.literal_eval(line.strip())}
 _WANTED = {
@@ -19,7 +19,7 @@ _WANTED = {
 def records(
     path: str, lines: Iterable[str], format: str
 ) -> Iterator[tuple[dict[str, Any], int, str]]:
-    """Yields the record, the number and the place of each line of a file that is not blank."""
+    """Yields `(record, line number, "PATH, line NUMBER")` for each line that is not blank."""
     for number, line in enumerate(lines, 1):
         if line.strip():
             place = f"{path}, line {number}"
@@ -27,7 +27,7 @@ def records(
 
 
 def parse_record(line: str, place: str, format: str = "json") -> dict[str, Any]:
-    """Parses a line that contains a JSON object or a Python dict literal.
+    """Returns the dict in a line that contains a JSON object or a Python dict literal.
 
     `format` is `"json"`, `"python"` (parsed by `ast.literal_eval`, which executes no code) or
     `"either"`.
@@ -57,7 +57,7 @@ def parse_record(line: str, place: str, format: str = "json") -> dict[str, Any]:
 
 
 def record_format(line: str) -> str | None:
-    """Returns the format of a record with a list in a field, or `None` for other lines."""
+    """Returns the format of a line if it is a record with a list in a field, else `None`."""
     if not line.lstrip().startswith("{"):
         return None
     for kind in _READERS:
@@ -76,7 +76,7 @@ def get_field(record: dict[str, Any], name: str | int, place: str) -> Any:
 
 
 def get_text(record: dict[str, Any], name: str | int, place: str) -> str:
-    """Returns a field of a record that must be a string without lone surrogates and NUL."""
+    """Returns a field's text; raises a ValueError if it is no string or has a surrogate or NUL."""
     text = get_field(record, name, place)
     if not isinstance(text, str):
         raise ValueError(
@@ -87,7 +87,7 @@ def get_text(record: dict[str, Any], name: str | int, place: str) -> str:
 
 
 def _read(kind: str, line: str) -> Any:
-    """Returns the value in a line, or `None` if it has none of this kind."""
+    """Returns the value that a line contains in the format `kind`, or `None` if it is invalid."""
     try:
         return _READERS[kind](line)
     except _NOT_A_RECORD:

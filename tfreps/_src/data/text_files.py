@@ -174,7 +174,7 @@ def refusal(path: str, block: TextBlock, token: str) -> str:
 
 
 def read_text(path: str | os.PathLike[str], encoding: str = "utf-8", in_lines: bool = True) -> str:
-    """Reads a text file that is not empty, without converting its line endings."""
+    """Returns the text of a file that must not be empty, with its line endings unchanged."""
     data = read_unpacked(path)
     if not data:
         raise ValueError(f"{path} is empty; expected a text file with at least one line.")

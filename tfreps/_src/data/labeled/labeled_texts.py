@@ -14,7 +14,7 @@ from tfreps._src.files.utf8_files import check_unicode
 Format = Literal["tab", "csv", "tsv", "json", "python", "folders"]
 FORMATS = (*COLUMN_FORMATS, "json", "python", "folders")
 EmptyTexts = Literal["error", "skip", "keep"]
-LONG = 40  # characters of a label, of which a message shows the two ends
+LONG = 40  # a message shows only the two ends of a label with more characters
 _EMPTY_TEXTS: tuple[EmptyTexts, ...] = ("error", "skip", "keep")
 
 

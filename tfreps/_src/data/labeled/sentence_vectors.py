@@ -56,11 +56,14 @@ class SentenceVectors:
                 self._check_digests(file, tokens)
 
     def open(self) -> h5py.File:
-        """Opens the file, so that it can be passed to `read`."""
+        """Returns the open file, the first argument of `read`."""
         return open_hdf5(self.path, "an HDF5 file of vectors")
 
     def read(self, file: h5py.File, sentences: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
-        """Reads the vectors of `sentences`, zeros on padding: float32 `[B, L, T, D]`."""
+        """Returns the vectors of `sentences`, float32 `[B, L, T, D]`, with zeros on padding.
+
+        `shape` is `(B, T)`.
+        """
         batch = np.zeros([shape[0], self.num_layers, shape[1], self.dim], np.float32)
         for row, sentence in enumerate(sentences.tolist()):
             with naming_damage(self.path, f"array {self.numbers[sentence]}"):
@@ -71,7 +74,7 @@ class SentenceVectors:
         return batch
 
     def _check_digests(self, file: h5py.File, tokens: Sequence[Sequence[str]]) -> None:
-        """Checks that the file was computed from these sentences."""
+        """Raises a ValueError unless the file was computed from these sentences."""
         digests = read_array(file, TOKEN_DIGESTS).ravel()
         for position, (number, own) in enumerate(zip(self.numbers, tokens, strict=True)):
             stored = own[: find_array(file, number).shape[-2]]
@@ -83,7 +86,7 @@ class SentenceVectors:
                 )
 
     def _check(self, file: h5py.File, tokens: Sequence[Sequence[str]]) -> tuple[int, int]:
-        """Checks the shapes of the arrays of all sentences and returns L and D."""
+        """Returns L and D; raises a ValueError if the array of a sentence has the wrong shape."""
         expected = None
         for position, number in enumerate(self.numbers):
             with naming_damage(self.path, "its list of arrays"):

@@ -219,7 +219,7 @@ class SequenceBatches:
         return np.concatenate([batch.sentences for batch in self._plan.batches(epoch)])
 
     def in_order(self, rows: Sequence[Any], epoch: int = 0) -> list[Any]:
-        """Sorts results for the sentences of an epoch into the order of `tokens`.
+        """Returns results for the sentences of an epoch in the order of `tokens`.
 
         `rows` has one item per sentence, in the order of the batches of the epoch.
 

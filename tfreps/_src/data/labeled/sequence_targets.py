@@ -48,7 +48,7 @@ class TokenValues:
 
 
 class SentenceValues:
-    """One integer per sentence."""
+    """One integer, such as a label id, for every sentence."""
 
     def __init__(self, values: np.ndarray):
         self.values = values.astype(np.int32)

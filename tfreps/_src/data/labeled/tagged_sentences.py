@@ -18,7 +18,7 @@ _CONLLU = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "de
 # A comment of CoNLL-U or OntoNotes, unlike a token that begins with #.
 _COMMENT = re.compile(r"# ?\S+ ?= |# \S+ \S+|#(begin|end)\b")
 _WORD_ID = re.compile(r"\d+(-\d+|\.\d+)?")
-# Columns of the token and of the tag unless others are given.
+# Default columns of the token and of the tag, by format.
 _COLUMNS = {"conll": (0, -1), "conllu": (_CONLLU.index("form"), _CONLLU.index("upos"))}
 
 
@@ -139,7 +139,7 @@ def read_tagged(
 
 
 def _column(name: str, column: int | str | None, default: int, format: Format) -> int:
-    """Returns the number of a column."""
+    """Returns the number of the column that the option `name` selects by number or name."""
     if column is None:
         return default
     if isinstance(column, str):
@@ -154,7 +154,7 @@ def _column(name: str, column: int | str | None, default: int, format: Format) -
 
 
 def _read_columns(path: str, rows: Iterable[Row], columns: Sequence[int]) -> list[TaggedSentence]:
-    """Returns the sentences in pairs of a line number and its columns, `None` between sentences."""
+    """Returns the sentences in `rows`; `columns` are the numbers of the columns to read."""
     sentences = []
     current = None
     for number, row in rows:
@@ -181,7 +181,7 @@ def _rows(
     separator: str | None,
     skip_document_starts: bool,
 ) -> Iterator[Row]:
-    """Yields pairs for `_read_columns` from the lines of a CoNLL file."""
+    """Yields the `Row` of each line of a CoNLL file, for `_read_columns`."""
     split = _SEPARATORS[separator].split
     first = None
     for number, line in enumerate(lines, 1):
@@ -209,7 +209,7 @@ def _rows(
 
 
 def _conllu_rows(path: str, lines: list[str], columns: Sequence[int]) -> Iterator[Row]:
-    """Yields pairs for `_read_columns` from the words of a CoNLL-U file."""
+    """Yields the `Row` of each word and each blank line of a CoNLL-U file."""
     for number, line in enumerate(lines, 1):
         if not line.strip(" \t"):
             yield number, None
@@ -228,7 +228,7 @@ def _conllu_rows(path: str, lines: list[str], columns: Sequence[int]) -> Iterato
 
 
 def _check_columns(place: str, width: int, columns: Sequence[int], line: str) -> None:
-    """Checks that a line has the requested columns."""
+    """Raises a ValueError unless a line has the requested columns, which must be different."""
     token, *tag = columns
     if any(not -width <= column < width for column in columns) or (
         tag and token % width == tag[0] % width
@@ -244,7 +244,7 @@ def _check_columns(place: str, width: int, columns: Sequence[int], line: str) ->
 
 
 def _check_no_comment(place: str, line: str) -> None:
-    """Raises an error for a line with an unexpected number of columns if it is a comment."""
+    """Raises a ValueError if a line with an unexpected number of columns is a comment."""
     if _COMMENT.match(line):
         raise ValueError(
             f"{place}: comment lines are not supported in columns; got "
@@ -254,7 +254,7 @@ def _check_no_comment(place: str, line: str) -> None:
 
 
 def _check_some_tags(path: str, sentences: list[TaggedSentence], column: int | str | None) -> None:
-    """Checks that not all tags are `_`, which marks an empty column in CoNLL-U."""
+    """Raises a ValueError if all tags are `_`, which marks an empty column in CoNLL-U."""
     tags = {tag for sentence in sentences for tag in sentence.tags}
     if tags == {"_"}:
         name = "upos" if column is None else column
@@ -264,7 +264,7 @@ def _check_some_tags(path: str, sentences: list[TaggedSentence], column: int | s
 
 
 def _check_no_record(place: str, line: str) -> None:
-    """Checks that the first line of a file with columns is not JSON or a Python dict."""
+    """Raises a ValueError if the first line of a file with columns is JSON or a Python dict."""
     kind = record_format(line)
     if kind is not None:
         name = {"json": "a JSON object", "python": "a Python dict"}[kind]
@@ -296,7 +296,7 @@ def _read_records(
 
 
 def _strings(value: Any, name: str, place: str) -> list[str]:
-    """Returns a field as a list of non-empty strings."""
+    """Returns a field as a list of str; raises a ValueError unless it has non-empty strings."""
     if not isinstance(value, list | tuple):
         raise ValueError(
             f"{place}: expected a list of strings in field {name!r}; got {str(value)[:40]!r} of "

@@ -245,7 +245,10 @@ class LMBatches:
     def _join_directions(
         self, batches: list[tuple[np.ndarray, np.ndarray] | None], words: WordRows
     ) -> Batch:
-        """Stacks the directions, padding one that has ended, and numbers the unknown words."""
+        """Returns one batch of all directions, with padding for a direction that has ended.
+
+        Unknown words are numbered in order of first use.
+        """
         shape = [len(batches), self.batch_size, self.unroll_steps]
         rows = np.zeros(shape, np.int32)
         targets = np.full(shape, -1, np.int32)
@@ -308,7 +311,7 @@ def _fingerprint(path: str) -> list[int]:
 
 
 def _forget_delivered(words: WordRows, streams: list[LMStream]) -> int:
-    """Drops the unknown words that no stream needs any longer; returns how many remain."""
+    """Drops unknown words that no stream needs any longer; returns the number of the others."""
     arrays = {id(array): array for stream in streams for array in stream.arrays_of_rows()}
     first = words.first_unknown
     unknown = [(array, np.flatnonzero(array >= first)) for array in arrays.values()]

@@ -11,8 +11,8 @@ from tfreps._src.data.element_types import Dataset
 from tfreps._src.files.argument_checks import check_integers
 from tfreps._src.text.vocabulary import Vocabulary
 
-# A tuple (word_rows, targets, unknown_characters); see `to_dataset`.
 Characters = Literal["ids", "table"]  # form of the character ids; see `LMBatches`
+# A tuple (word_rows, targets, unknown_characters); see `to_dataset`.
 Batch = tuple[np.ndarray, np.ndarray, np.ndarray]
 _GROUP = 8  # batches passed from Python to TensorFlow at once; each transfer costs 0.4 ms
 

@@ -20,8 +20,8 @@ class LMStream:
     A sentence of n words has n + 1 positions: inputs `<S> w1 .. wn` and targets `w1 .. wn </S>`,
     or, if `reverse` is `True`, inputs `</S> wn .. w1` and targets `wn .. w1 <S>`. One flat buffer
     contains the positions that have not been delivered yet: the rest of each row's sentence,
-    followed by the current slice of the corpus. The two directions share `words` and `blocks`, the
-    blocks in use.
+    followed by the current slice of the corpus. The two directions share `words` and
+    `blocks`, a dict of the blocks in use by file and offset.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class LMStream:
         return write_out
 
     def arrays_of_rows(self) -> list[np.ndarray]:
-        """Returns the arrays that contain row numbers of words, to be renumbered in place."""
+        """Returns the arrays of row numbers of words, so that they can be renumbered in place."""
         block: Block | None = self._source.block
         return [self._inputs] if block is None else [self._inputs, block.rows]
 

@@ -49,7 +49,7 @@ class Block:
         self.positions = np.diff(self.ends, prepend=-1)  # n + 1 for a sentence of n words
 
     def take(self, order: np.ndarray, reverse: bool) -> np.ndarray:
-        """Concatenates the sentences numbered `order`, with their words in order or reversed."""
+        """Returns the rows of the sentences numbered `order`, with words in order or reversed."""
         positions = self.positions[order]
         before = np.cumsum(positions) - positions
         step = np.arange(positions.sum())
@@ -64,7 +64,8 @@ class Block:
 class SentenceSlices:
     """Slices of a corpus in one direction: consecutive sentences with about 8,000 positions.
 
-    The two directions share `words` and `blocks`, the blocks in use. `position` is where to start.
+    The two directions share `words` and `blocks`, a dict of the blocks in use by file and offset.
+    Iteration starts at `position`.
     """
 
     def __init__(
@@ -80,7 +81,7 @@ class SentenceSlices:
         self.blocks = blocks
         self.reverse = reverse
         self.position = position
-        self.block: Block | None = None  # keeps the current block alive in `blocks`
+        self.block: Block | None = None  # `blocks` has only weak references
 
     def __iter__(self) -> Iterator[tuple[Position, np.ndarray]]:
         """Yields the position and the word rows of each slice, `LINE_END` after each sentence."""
@@ -115,7 +116,7 @@ class SentenceSlices:
     def _open(
         self, text: TextBlock, pass_number: int, file: int, number: int
     ) -> tuple[Block, np.ndarray]:
-        """Makes a block of text the current one; returns it and the order of its sentences."""
+        """Returns the `Block` of a text, which becomes current, and the order of its sentences."""
         block = self.blocks.get((file, text.offset))
         if block is None:
             block = Block(self.words.encode(text.text))

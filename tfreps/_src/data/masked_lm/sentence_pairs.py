@@ -103,13 +103,13 @@ class SentencePairs:
         return _cut(Stretches(*ends, is_next), self.max_tokens)
 
     def _other(self, bits: np.random.PCG64) -> np.ndarray:
-        """Draws, for each text, a text of another document."""
+        """Returns, for each text, the index of a random text of another document."""
         other = _draw(bits, self._others)
         return other + (other >= self._own) * (self.num_texts - self._others)
 
 
 def _draw(bits: np.random.PCG64, ends: np.ndarray) -> np.ndarray:
-    """Draws an integer in `[0, end)` for each end, in the same way in every version of NumPy."""
+    """Returns a random integer in `[0, end)` for each end, the same in every NumPy version."""
     return (bits.random_raw(len(ends)) % ends.astype(np.uint64)).astype(np.int64)
 
 
@@ -132,7 +132,10 @@ def _texts(documents: TokenDocuments, max_tokens: int, least: int) -> np.ndarray
 
 
 def _parts(first: np.ndarray, end: np.ndarray, max_tokens: int) -> Stretches:
-    """Splits slices into the fewest parts of similar length with at most `max_tokens` tokens."""
+    """Returns slices, each split into the fewest parts of at most `max_tokens` tokens.
+
+    The parts of a slice have similar lengths.
+    """
     counts = -(-(end - first) // max_tokens)
     position = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
     first, length, counts = (np.repeat(a, counts) for a in (first, end - first, counts))
@@ -142,7 +145,7 @@ def _parts(first: np.ndarray, end: np.ndarray, max_tokens: int) -> Stretches:
 
 
 def _cut(texts: Stretches, max_tokens: int) -> Stretches:
-    """Truncates pairs that are too long at their outer ends, the longer segment first."""
+    """Returns pairs, truncated at their outer ends if too long, the longer segment first."""
     one = texts.first_end - texts.first
     two = texts.second_end - texts.second
     two = np.minimum(two, np.maximum(max_tokens - one, max_tokens // 2))

@@ -127,7 +127,7 @@ class TokenMasking:
         }
 
     def _words(self, rows: tf.RaggedTensor) -> tf.RaggedTensor:
-        """Groups the ids of each row by word; returns a ragged tensor `[B, (W), (pieces)]`."""
+        """Returns the ids of each row grouped by word, a ragged tensor `[B, (W), (pieces)]`."""
         ids = rows.flat_values
         special = tf.gather(self._is_special, ids)
         behind_special = tf.concat([[True], special], 0)[:-1]
