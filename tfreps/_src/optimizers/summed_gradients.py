@@ -39,7 +39,7 @@ def apply_once(
     """Clips and applies gradients that `sum_gradients` returned, the same on every replica."""
     if num_replicas() > 1:
         for part in _all_parts(optimizer):
-            # An attribute of this optimizer, because the replicas trace this one after another.
+            # Stays replaced in this optimizer, because replicas trace this code one after another.
             part._all_reduce_sum_gradients = _as_given
     optimizer.apply(gradients, variables)
 
@@ -58,7 +58,7 @@ def sum_gradients(gradients: Sequence[Gradient | None]) -> Sequence[Gradient | N
 
 
 def with_distinct_rows(gradient: Gradient) -> Gradient:
-    """Sums the values of `tf.IndexedSlices` that have the same index; returns tensors unchanged."""
+    """Returns `tf.IndexedSlices` with the values of equal indices summed; tensors are unchanged."""
     if not isinstance(gradient, tf.IndexedSlices):
         return gradient
     indices, which = tf.unique(gradient.indices)

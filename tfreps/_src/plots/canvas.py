@@ -100,7 +100,7 @@ def show_in_tensorboard(
 
 
 def matplotlib_module(name: str) -> types.ModuleType:
-    """Imports a module of matplotlib; raises a ValueError if matplotlib is not installed."""
+    """Returns a module of matplotlib; raises a ValueError if matplotlib is not installed."""
     try:
         return importlib.import_module(f"matplotlib.{name}")
     except ImportError as error:

@@ -94,7 +94,7 @@ def read_history(path: str | os.PathLike[str]) -> History:
             if not isinstance(values, dict) or not {"step", "run"} <= set(values):
                 raise ValueError("`step` or `run` is missing")
         except (ValueError, TypeError, RecursionError) as error:
-            if number == len(lines):  # the line is being written
+            if number == len(lines):  # the run may still be writing this line
                 break
             raise ValueError(
                 f"{path}, line {number}: expected the metrics of a run as a JSON object, as in a "

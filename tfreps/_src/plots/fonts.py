@@ -31,7 +31,7 @@ WIDE = (
     "Yu Gothic",
     "Malgun Gothic",
 )
-NO_LETTERS = ("Last Resort", "LastResort", "Adobe Blank")  # have a box for every character
+NO_LETTERS = ("Last Resort", "LastResort", "Adobe Blank")  # draw a box for every character
 SHOWN = 8  # maximum number of characters in a hint
 
 

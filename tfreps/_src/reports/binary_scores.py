@@ -134,7 +134,7 @@ def scores_at(y_true: ArrayLike, y_score: ArrayLike, threshold: float) -> Binary
 
 
 def scores_of_counts(correct: int, predicted: int, true: int) -> Scores:
-    """Computes precision, recall, F1 and support from counts; 0 / 0 counts as 0."""
+    """Returns precision, recall, F1 and support for counts of examples; 0 / 0 counts as 0."""
     return {
         "precision": correct / predicted if predicted else 0.0,
         "recall": correct / true if true else 0.0,
@@ -144,7 +144,7 @@ def scores_of_counts(correct: int, predicted: int, true: int) -> Scores:
 
 
 def check_lengths(y_true: Sequence[object], y_pred: Sequence[object]) -> None:
-    """Checks that targets and predictions have the same length and are not empty."""
+    """Raises a ValueError if targets and predictions differ in length or are empty."""
     if len(y_true) != len(y_pred):
         raise ValueError(
             "`y_true` and `y_pred` must have the same length; got "

@@ -51,7 +51,7 @@ def calibration_error(confidences: ArrayLike, is_right: ArrayLike, bins: int = 1
 
 
 def format_calibration(results: Mapping[str, Any]) -> str:
-    """Returns the line about the calibration in the results of `reports.evaluation`."""
+    """Returns a line of text with the calibration errors in results of `reports.evaluation`."""
     error = f"{results['calibration_error']:.4f}"
     if "tokens" in results:
         error += " of tags"
@@ -65,7 +65,8 @@ def format_calibration(results: Mapping[str, Any]) -> str:
 def threshold_of_results(results: Mapping[str, Any], temperature: float) -> float | None:
     """Returns the best threshold of the validation data in results.json, or `None`.
 
-    It is converted to the temperature that the model has now.
+    `results` is the content of the file. The threshold is converted to `temperature`, that of the
+    model.
     """
     found = results.get("validation", {})
     if found.get("threshold") is None:
@@ -74,7 +75,7 @@ def threshold_of_results(results: Mapping[str, Any], temperature: float) -> floa
 
 
 def threshold_at(threshold: float, temperature: float, new_temperature: float) -> float:
-    """Converts a threshold of the probability of a label to another temperature of a classifier.
+    """Returns a threshold of a label's probability, converted to another temperature.
 
         log(t' / (1 - t')) = log(t / (1 - t)) * temperature / new_temperature
 

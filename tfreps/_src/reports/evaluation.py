@@ -111,7 +111,7 @@ def _tag_calibration(
     y_true: Sequence[Sequence[str]], predictions: Sequence["TaggedText"]
 ) -> dict[str, float]:
     """Returns the calibration errors of tags and of predicted spans, if there are any."""
-    tags, spans = [], []  # pairs of a confidence and whether the prediction is right
+    tags, spans = [], []  # tuples (confidence, is_right)
     for true, predicted in zip(y_true, predictions, strict=True):
         is_right = (a == b for a, b in zip(true, predicted.tags, strict=True))
         tags += zip(predicted.confidences, is_right, strict=True)
@@ -128,7 +128,7 @@ def _tag_calibration(
 
 
 def _log_odds(probabilities: Sequence[float], others: Sequence[float]) -> np.ndarray:
-    """Returns the differences between the logits of two labels."""
+    """Returns the logarithms of `probabilities / others`, which are finite also for zeros."""
     tiny = np.finfo("float32").tiny
     return np.log(np.maximum(probabilities, tiny)) - np.log(np.maximum(others, tiny))
 
