@@ -108,7 +108,8 @@ def read_config(folder: Path) -> dict[str, Any]:
     elif not options["word_dim"]:
         raise ValueError(
             f"{source}: `token_embedder.word_dim` and `token_embedder.char_dim` must not both be "
-            "0: ELMoForManyLangs has no such models. Check that this is the published file."
+            "0: ELMoForManyLangs cannot run such a model either. Check that this is the published "
+            "file."
         )
     for name in "cell_clip", "projection_clip":
         options[name] = options[name] or None

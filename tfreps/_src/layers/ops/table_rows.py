@@ -33,10 +33,10 @@ def rows_of_distinct(look_up, ids, size):
 
 
 def distinct_rows(ids):
-    """Returns the distinct rows of `ids`, int `[N, ...]`, and their index for each row, int32
-    `[N]`.
+    """Returns the distinct rows of `ids`, and the index in them of each row of `ids`.
 
-    In a portable graph, all rows are returned.
+    `ids` are int `[N, ...]`, and the indices int32 `[N]`. In a portable graph, all rows are
+    returned, with the indices 0 to N - 1.
     """
     if is_portable():
         return ids, tf.range(tf.shape(ids)[0])
