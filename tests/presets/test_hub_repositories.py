@@ -9,12 +9,14 @@ import pytest
 from huggingface_hub import constants
 from huggingface_hub.utils import close_session
 
+import tfreps
 from tfreps._src.presets.hub_repositories import (
     Repository,
     download_repository,
     parse,
     upload_folder,
 )
+from tfreps._src.runs.run_folder import CHECKPOINTS, CONTENTS, LOGS, PLOTS
 
 FILES = {
     "config.json": b"{}",
@@ -141,6 +143,26 @@ def test_files_of_pytorch_in_place_of_safetensors(hub, folder):
     several.append("pytorch_model-00002-of-00002.bin")
     hub.add("a/several", dict.fromkeys([*several, "optimizer.bin"], b"weights"))
     assert names(download_repository("hf://a/several")) == sorted(several)
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        ["adapter_config.json", "adapter_model.safetensors"],
+        ["adapter_config.json", "config.json", "pytorch_model.bin"],
+    ],
+)
+def test_an_adapter_is_named(hub, files):
+    hub.add("a/adapter", dict.fromkeys(files, b"{}"))
+    with pytest.raises(ValueError, match="hf://a/adapter/adapter_config.json belongs to an adapt"):
+        tfreps.load("hf://a/adapter")
+
+
+def test_all_files_of_presets_and_runs_are_downloaded(hub):
+    """Each file of a run folder that `tfreps.load` reads."""
+    read = set(CONTENTS) - {CHECKPOINTS, LOGS, PLOTS} | {"config.json", "model.safetensors"}
+    hub.add("a/run", dict.fromkeys(read, b"{}"))
+    assert names(download_repository("hf://a/run")) == sorted(read)
 
 
 @pytest.mark.parametrize("status", [403, 429, 500, 503])

@@ -16,12 +16,16 @@ def write(path, text):
         file.write(text)
 
 
-def test_a_folder_is_copied_without_its_subfolders():
-    tf.io.gfile.makedirs("ram://bucket/elmo/sub")
+def test_a_folder_is_copied_without_other_subfolders():
+    for name in "sub", "configs":
+        tf.io.gfile.makedirs(f"ram://bucket/elmo/{name}")
+        write(f"ram://bucket/elmo/{name}/cnn.json", "{}")
     write("ram://bucket/elmo/options.json", "{}")
     write("ram://bucket/elmo/weights.hdf5", "weights")
     folder = copy_remote("ram://bucket/elmo/")
-    assert sorted(path.name for path in folder.iterdir()) == ["options.json", "weights.hdf5"]
+    names = sorted(path.name for path in folder.iterdir())
+    assert names == ["configs", "options.json", "weights.hdf5"]
+    assert (folder / "configs" / "cnn.json").is_file()
     assert copy_remote("ram://bucket/elmo") == folder
     write("ram://bucket/elmo/weights.hdf5", "longer weights")
     assert (copy_remote("ram://bucket/elmo") / "weights.hdf5").read_text() == "longer weights"

@@ -18,6 +18,7 @@ from huggingface_hub.errors import (
 from huggingface_hub.utils import validate_repo_id
 
 from tfreps._src.presets.connection_errors import HUB, LOGIN, naming_source
+from tfreps._src.presets.module_folders import MODULES, module_folders
 
 SCHEME = "hf://"
 ELSEWHERE = "Download the files by other means and pass their folder instead."
@@ -25,6 +26,7 @@ FORM = "hf://owner/repository[@revision][/folder]"
 # The files of a model that tfreps reads. Nothing else is downloaded, such as code. Names have no
 # `*`, which would also match a name with `../` in it.
 _DIGITS = "[0-9]" * 5
+ADAPTER = "adapter_config.json"
 FILES = (
     "options.json",
     "weights.hdf5",
@@ -38,8 +40,15 @@ FILES = (
     "tokenizer.json",
     "special_tokens_map.json",
     "added_tokens.json",
+    ADAPTER,
+    MODULES,
+    "sentence_bert_config.json",
+    "sentence_distilbert_config.json",
+    "config_sentence_transformers.json",
+    "model.keras",
     "tfreps_tokenizer.json",
     "vocabulary.txt",
+    "word_characters.json",
     "tags.txt",
     "labels.txt",
     "manifest.json",
@@ -51,13 +60,14 @@ FILES = (
     "cnn_50_100_512_4096_sample.json",
     "configs/cnn_50_100_512_4096_sample.json",
 )
-# The files that are downloaded only if a repository has none of the `WEIGHTS` above.
+# The files that are downloaded only if a folder has no other `WEIGHTS`.
 TORCH_FILES = (
     "pytorch_model.bin",
     "pytorch_model.bin.index.json",
     f"pytorch_model-{_DIGITS}-of-{_DIGITS}.bin",
 )
-WEIGHTS = ".hdf5", ".safetensors", ".pkl"
+WEIGHTS = ".hdf5", ".safetensors", ".pkl", ".keras", ".bin"
+WITH_WEIGHTS = "Transformer", "Dense"  # modules of sentence-transformers
 
 
 class Repository(NamedTuple):
@@ -93,14 +103,20 @@ def download_repository(address: str) -> pathlib.Path:
     `huggingface_hub` downloads the files: its environment variables (`HF_HOME`, `HF_ENDPOINT`,
     `HF_TOKEN`, `HF_HUB_OFFLINE`) and its progress bars apply, interrupted downloads are resumed,
     and files that are in its cache are not downloaded again. Only the `FILES` that tfreps reads
-    are downloaded and, if there are no weights among them, `pytorch_model.bin`.
+    are downloaded, also from the folders of the modules of a sentence-transformers model, and
+    `pytorch_model.bin` where there are no other weights.
     """
     found = parse(address)
     with _naming(address, found, "downloaded", ELSEWHERE):
-        folder = _snapshot(found, FILES)
-        if not _has_files(folder, *WEIGHTS, ".bin"):
-            folder = _snapshot(found, TORCH_FILES)
-    if not _has_files(folder, *WEIGHTS, ".bin"):
+        folder, commit = _snapshot(found, FILES)
+        found = found._replace(revision=commit)  # of all further files
+        modules = _modules(folder)
+        if set(modules) - {""}:
+            _snapshot(found, FILES, *(place for place in modules if place))
+        places = [place for place, kind in modules.items() if kind in WITH_WEIGHTS] or [""]
+        if bare := [place for place in places if not _has_weights(folder / place)]:
+            _snapshot(found, TORCH_FILES, *bare)
+    if not any(_has_weights(folder / place) for place in places):
         raise ValueError(
             f"{address} contains no model that tfreps reads: it has neither weights.hdf5 nor a "
             "safetensors file nor pytorch_model.bin nor the files of ELMoForManyLangs. The .h5 "
@@ -110,20 +126,33 @@ def download_repository(address: str) -> pathlib.Path:
     return folder
 
 
-def _snapshot(found: Repository, names: tuple[str, ...]) -> pathlib.Path:
-    """Downloads files with these names and returns their folder in the cache."""
-    prefix = f"{glob.escape(found.folder)}/" if found.folder else ""
-    snapshot = huggingface_hub.snapshot_download(
-        found.name,
-        revision=found.revision,
-        allow_patterns=[prefix + name for name in names],
-        library_name="tfreps",
+def _snapshot(found: Repository, names: tuple[str, ...], *inner: str) -> tuple[pathlib.Path, str]:
+    """Downloads files with these names; returns the model's folder in the cache, and the commit.
+
+    The files are those in the folder of the model, or in the `inner` folders of it.
+    """
+    prefixes = [glob.escape(f"{found.folder}/{place}".strip("/")) for place in inner or [""]]
+    snapshot = pathlib.Path(
+        huggingface_hub.snapshot_download(
+            found.name,
+            revision=found.revision,
+            allow_patterns=[
+                f"{prefix}/{name}".lstrip("/") for prefix in prefixes for name in names
+            ],
+            library_name="tfreps",
+        )
     )
-    return pathlib.Path(snapshot, found.folder)
+    return snapshot / found.folder, snapshot.name
 
 
-def _has_files(folder: pathlib.Path, *suffixes: str) -> bool:
-    return any(file.suffix in suffixes for file in folder.glob("*"))
+def _modules(folder: pathlib.Path) -> dict[str, str]:
+    file = folder / MODULES
+    return module_folders(file.read_bytes()) if file.is_file() else {}
+
+
+def _has_weights(folder: pathlib.Path) -> bool:
+    """Returns True if a folder has weights, or an adapter, which is rejected when it is opened."""
+    return any(file.suffix in WEIGHTS or file.name == ADAPTER for file in folder.glob("*"))
 
 
 def upload_folder(

@@ -2,9 +2,11 @@
 
 import os
 import pathlib
+from typing import Any
 
 from tfreps._src.files.atomic_files import replacing
 from tfreps._src.presets.cache_folder import folder_of, missing
+from tfreps._src.presets.module_folders import MODULES, module_folders
 
 
 def is_remote(source: str) -> bool:
@@ -15,8 +17,9 @@ def is_remote(source: str) -> bool:
 def copy_remote(source: str) -> pathlib.Path:
     """Copies a file, or the files of a folder, into the cache, and returns the path of the copy.
 
-    The files are copied again only if their names, sizes or modification times have changed.
-    Subfolders are not copied.
+    The files are copied again only if their names, sizes or modification times have changed. Of the
+    subfolders, only `configs` of ELMoForManyLangs and those that a modules.json of
+    sentence-transformers names are copied.
     """
     import tensorflow as tf
 
@@ -24,21 +27,17 @@ def copy_remote(source: str) -> pathlib.Path:
     try:
         is_folder = gfile.isdir(source)
         parent, _, name = (source, "", "") if is_folder else source.rpartition("/")
-        names = sorted(gfile.listdir(parent)) if is_folder else [name]
+        names = _names(gfile, source) if is_folder else [name]
         paths = {name: f"{parent}/{name}" for name in names}
-        paths = {name: path for name, path in paths.items() if not gfile.isdir(path)}
-        state = []
-        for name, path in paths.items():
-            if name in ("", ".", "..") or os.path.basename(name) != name:
-                raise ValueError(f"{source} contains a file with the unsafe name {name!r}.")
-            found = gfile.stat(path)
-            state.append((name, found.length, found.mtime_nsec))
+        stats = [(name, gfile.stat(path)) for name, path in paths.items()]
+        state = [(name, found.length, found.mtime_nsec) for name, found in stats]
         folder = folder_of("copies", f"{source} {state}")
         with missing(folder) as is_missing:
             if is_missing:
                 with replacing(folder) as temporary:
                     temporary.mkdir()
                     for name, path in paths.items():
+                        (temporary / name).parent.mkdir(parents=True, exist_ok=True)
                         gfile.copy(path, str(temporary / name))
     except tf.errors.UnimplementedError as error:
         scheme = source.split("://")[0]
@@ -51,3 +50,22 @@ def copy_remote(source: str) -> pathlib.Path:
         reason = " ".join(str(error.message).split())[:200]
         raise ValueError(f"{source} cannot be read: {reason}.") from error
     return folder if is_folder else folder / name
+
+
+def _names(gfile: Any, source: str) -> list[str]:
+    """Returns the names of the files of a model: those in its folder, and those of its modules."""
+    names = _listed(gfile, source)
+    content = gfile.GFile(f"{source}/{MODULES}", "rb").read() if MODULES in names else b""
+    for inner in {"configs", *module_folders(content)} - {""}:
+        if gfile.isdir(f"{source}/{inner}"):
+            names += [f"{inner}/{name}" for name in _listed(gfile, f"{source}/{inner}")]
+    return sorted(names)
+
+
+def _listed(gfile: Any, folder: str) -> list[str]:
+    """Returns the names of the files in a folder; raises a ValueError for unsafe names."""
+    names = [name for name in gfile.listdir(folder) if not gfile.isdir(f"{folder}/{name}")]
+    for name in names:
+        if name in ("", ".", "..") or os.path.basename(name) != name or not name.isprintable():
+            raise ValueError(f"{folder} contains a file with the unsafe name {name!r}.")
+    return names

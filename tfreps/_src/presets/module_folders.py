@@ -1,0 +1,27 @@
+"""module_folders: the folders of the modules of a sentence-transformers model."""
+
+import json
+import pathlib
+
+MODULES = "modules.json"
+
+
+def module_folders(content: str | bytes) -> dict[str, str]:
+    """Returns a dict from the folders that a modules.json names to the kinds of their modules.
+
+    The folder `""` is that of modules.json. Entries that are not valid are left out: opening the
+    model raises an error for them.
+    """
+    try:
+        entries = json.loads(content)
+    except (ValueError, RecursionError):
+        return {}
+    found = {}
+    for entry in entries if isinstance(entries, list) else []:
+        if not isinstance(entry, dict):
+            continue
+        path = pathlib.PurePosixPath(str(entry.get("path", "")))
+        if not path.is_absolute() and ".." not in path.parts:
+            place = "" if path == pathlib.PurePosixPath() else str(path)
+            found[place] = str(entry.get("type")).rpartition(".")[2]
+    return found
