@@ -61,6 +61,31 @@ def test_a_vocabulary_of_another_size(tmp_path):
         BertEncoder.from_pretrained(tmp_path)
 
 
+ADAPTER = '{"peft_type": "LORA", "base_model_name_or_path": "google-bert/bert-base-cased"}'
+
+
+@pytest.mark.parametrize("has_base", [True, False])
+@pytest.mark.parametrize("name", [".", "model.safetensors", "adapter_model.safetensors"])
+def test_an_adapter_is_named(tmp_path, has_base, name):
+    if has_base:
+        tiny_bert.write_checkpoint(tmp_path, tiny_bert.pieces("the"))
+    (tmp_path / "adapter_config.json").write_text(ADAPTER)
+    for file in "model.safetensors", "adapter_model.safetensors":
+        (tmp_path / file).touch()
+    message = "adapter_config.json belongs to an adapter .* google-bert/bert-base-cased. .*merge_an"
+    with pytest.raises(ValueError, match=message):
+        tfreps.load(tmp_path / name)
+    with pytest.raises(ValueError, match=message):
+        BertEncoder.from_pretrained(tmp_path / name)
+
+
+def test_an_adapter_in_a_preset(tmp_path):
+    tiny_bert.make_encoder(tiny_bert.pieces("a")).save_to_preset(tmp_path / "p")
+    (tmp_path / "p" / "adapter_config.json").write_text("{}")
+    with pytest.raises(ValueError, match="adapter_config.json belongs to an adapter"):
+        BertEncoder.from_preset(tmp_path / "p")
+
+
 def without(name):
     return lambda path: (hugging_face(path) / name).unlink()
 

@@ -11,6 +11,7 @@ from tfreps._src.files.json_files import read_json
 
 TORCH = "pytorch_model.bin"
 KERAS = "tf_model.h5"  # weights of TensorFlow models of transformers
+ADAPTER = "adapter_config.json"  # of PEFT, which changes the weights of a base model
 
 
 class Format(NamedTuple):
@@ -29,19 +30,34 @@ FORMATS = (
 
 
 def has_arrays(folder: Path) -> bool:
-    """Returns True if a folder has a file that `open_folder` opens."""
-    return any((folder / name).exists() for each in FORMATS for name in (each.single, each.index))
+    """Returns True if a folder has a file that `open_folder` opens or rejects by name."""
+    names = (name for each in FORMATS for name in (each.single, each.index))
+    return any((folder / name).exists() for name in (*names, ADAPTER))
 
 
 def open_folder(folder: str | os.PathLike[str]) -> Arrays:
     """Returns the arrays of `model.safetensors`, `pytorch_model.bin` or the files of an index."""
     folder = Path(folder)
+    check_no_adapter(folder)
     for each in FORMATS:
         if (folder / each.single).exists():
             return each.open(folder / each.single)
         if (folder / each.index).exists():
             return _indexed(folder / each.index, each.open)
     raise ValueError(_nothing_to_read(folder))
+
+
+def check_no_adapter(folder: str | os.PathLike[str]) -> None:
+    """Raises a ValueError if a folder has an adapter, without which the weights are others."""
+    file = Path(folder, ADAPTER)
+    if file.is_file():
+        base = read_json(file).get("base_model_name_or_path")
+        raise ValueError(
+            f"{file} belongs to an adapter of PEFT, such as LoRA, which changes the weights of the "
+            f"base model{f' {base}' if base else ''}. tfreps does not read adapters. Call "
+            "`merge_and_unload()` of peft, save the result with `save_pretrained`, and use that "
+            f"folder. To use the base model alone, use a folder without {file.name}."
+        )
 
 
 def _indexed(path: Path, open_one: Callable[[Path], Arrays]) -> Arrays:

@@ -13,7 +13,7 @@ from tfreps._src.convert.array_files import (
     open_safetensors,
     open_tensorflow,
 )
-from tfreps._src.convert.array_folders import TORCH, open_folder
+from tfreps._src.convert.array_folders import TORCH, check_no_adapter, open_folder
 from tfreps._src.convert.bert_checkpoint import Checkpoint
 from tfreps._src.convert.bert_families import BERT, Family, family_in
 from tfreps._src.convert.bert_table import (
@@ -82,6 +82,7 @@ def open_hugging_face(folder: str | os.PathLike[str]) -> Checkpoint:
     Reference: transformers, "models/bert/modeling_bert.py",
     "models/distilbert/modeling_distilbert.py" and "models/electra/modeling_electra.py".
     """
+    check_no_adapter(folder)
     config_file = Path(folder) / "config.json"
     if not config_file.is_file():
         raise ValueError(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from tfreps._src.convert.array_files import SINGLE
-from tfreps._src.convert.array_folders import TORCH, has_arrays
+from tfreps._src.convert.array_folders import ADAPTER, TORCH, has_arrays
 from tfreps._src.convert.bert_files import open_aespresso, open_google, open_hugging_face
 from tfreps._src.convert.bilm_files import BILM_SUFFIXES, find_bilm_files, is_training_folder
 from tfreps._src.convert.many_langs_files import LSTMS, TOKEN_ENCODER, is_many_langs
@@ -18,6 +18,7 @@ from tfreps._src.runs.model_archive import load_archive
 from tfreps._src.runs.run_folder import CONFIG, RunFolder, is_run_folder
 
 SAVED_MODEL = "saved_model.pb"
+OF_FOLDERS = SINGLE, TORCH, "adapter_model.safetensors", "adapter_model.bin"  # part of a folder
 SHOWN = 5  # names of files that an error lists
 
 
@@ -48,7 +49,9 @@ def locate(source: str | os.PathLike[str], *kinds: Kind) -> Iterator[Location]:
     caller accepts, in the order in which they are tried. If there are none, they are `KINDS`.
     """
     with fetched(source) as path:
-        if path.name in (SINGLE, TORCH) and (path.parent / CONFIG).is_file():
+        if path.name in OF_FOLDERS and any(
+            path.with_name(name).is_file() for name in (CONFIG, ADAPTER)
+        ):
             path = path.parent
         if path.name in (TOKEN_ENCODER, LSTMS):
             raise ValueError(
