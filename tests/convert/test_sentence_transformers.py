@@ -28,7 +28,8 @@ def copy(tmp_path):
     shutil.copytree(FOLDER / "model", folder)
 
     def change(file, **changes):
-        values = json.loads((folder / file).read_text("utf-8"))
+        path = folder / file
+        values = json.loads(path.read_text("utf-8")) if path.exists() else {}
         values = {**values, **changes}
         (folder / file).write_text(json.dumps({k: v for k, v in values.items() if v is not ...}))
 
@@ -83,6 +84,23 @@ def test_older_keys_and_places(copy):
     assert found(TEXTS[4]).vectors.tolist() != VECTORS["query"][4]  # fewer pieces are read
 
 
+def test_the_length_of_the_tokenizer_has_no_effect_with_another(copy, tmp_path):
+    """sentence-transformers sets the `model_max_length` of the tokenizer to the other length."""
+    folder, change = copy
+    change("tokenizer_config.json", model_max_length=6)
+    change("sentence_bert_config.json", max_seq_length=12)
+    found = tfreps.load(folder)
+    assert found.max_length == found.tokenizer.max_length == 12
+    assert_close(found(TEXTS).vectors, VECTORS["query"])
+
+
+def test_the_length_of_processing(copy):
+    folder, change = copy
+    options = {"text": {"max_length": 9, "padding": True, "truncation": True}, "audio": {"x": 1}}
+    change("sentence_bert_config.json", max_seq_length=5, processing_kwargs=options)
+    assert read_settings(folder).max_length == 9
+
+
 def test_settings_of_a_distilbert(copy):
     folder, _ = copy
     (folder / "sentence_bert_config.json").unlink()
@@ -131,6 +149,14 @@ def test_one_kind_of_pooling(copy):
         ("config_sentence_transformers.json", {"prompts": {"a": 1}}, "`prompts` must map names"),
         ("config_sentence_transformers.json", {"default_prompt_name": "x"}, "must be one of"),
         ("sentence_bert_config.json", {"max_seq_length": 1}, "an int of at least 3; got 1"),
+        ("sentence_bert_config.json", {"max_seq_length": 99}, "99 pieces, .* only 24 positions"),
+        (
+            "sentence_bert_config.json",
+            {"processing_kwargs": {"text": {"add_special_tokens": False}}},
+            "the option `add_special_tokens` in `processing_kwargs` is not supported; got False",
+        ),
+        ("sentence_bert_config.json", {"processing_kwargs": [1]}, "must be an object of objects"),
+        ("adapter_config.json", {"base_model_name_or_path": "a/b"}, "changes .* base model a/b"),
     ],
 )
 def test_what_is_not_supported_is_named(copy, file, changes, message):

@@ -3,8 +3,8 @@
 modules.json                        the modules, in the order in which they are applied
 config.json, model.safetensors      the BERT model, here or in the folder of its module; older
                                     folders have pytorch_model.bin instead, also for dense layers
-sentence_bert_config.json           max_seq_length and do_lower_case; for a DistilBERT, it can have
-                                    the name sentence_distilbert_config.json
+sentence_bert_config.json           max_seq_length, do_lower_case and processing_kwargs; for a
+                                    DistilBERT, it can have the name sentence_distilbert_config.json
 config_sentence_transformers.json   prompts
 1_Pooling/config.json               the kinds of pooling
 2_Dense/                            config.json and model.safetensors of a dense layer
@@ -57,6 +57,8 @@ ACTIVATIONS = {
     "torch.nn.modules.activation.GELU": "gelu",
     "torch.nn.modules.activation.Sigmoid": "sigmoid",
 }
+# Options in `processing_kwargs` that change no vector.
+NO_EFFECT = "padding", "pad_to_multiple_of", "return_tensors"
 OLDER_PLACES = "sentence_transformers.models."  # prefix of class names that all versions accept
 
 
@@ -64,7 +66,8 @@ class TextSettings(NamedTuple):
     """Settings with which a model of sentence-transformers reads text.
 
     Attributes:
-        max_length: int or None. Maximum number of pieces in a text.
+        max_length: int or None. Maximum number of pieces in a text. If `None`, it is that of the
+            tokenizer; otherwise, that of the tokenizer has no effect.
         lowercase: bool. Whether text is lowercased before it is split.
         prompts: dict from names to the texts that can be put in front of a text.
         default_prompt: str or None. Name of the prompt that is used by default.
@@ -148,9 +151,7 @@ def read_settings(folder: str | os.PathLike[str]) -> TextSettings:
     file, prompts = transformer_folder(folder) / SETTINGS, pathlib.Path(folder, PROMPTS)
     file = file if file.is_file() else file.with_name(OLDER_SETTINGS)
     found = read_json(file) if file.is_file() else {}
-    longest = found.get("max_seq_length")
-    if longest is not None and (not isinstance(longest, int) or longest < 3):
-        raise ValueError(f"{file}: `max_seq_length` must be an int of at least 3; got {longest!r}.")
+    longest = _longest(found, file)
     about = read_json(prompts) if prompts.is_file() else {}
     texts, default = about.get("prompts") or {}, about.get("default_prompt_name")
     if not isinstance(texts, dict) or not all(isinstance(t, str) for t in texts.values()):
@@ -195,6 +196,29 @@ def write_embedder(
     about = {"prompts": dict(settings.prompts), "default_prompt_name": settings.default_prompt}
     write_json(folder / PROMPTS, about)
     write_text(folder / MODULES, json.dumps(modules, indent=2) + "\n")
+
+
+def _longest(config: Mapping[str, Any], file: pathlib.Path) -> int | None:
+    """Returns the `max_length` in `processing_kwargs`, or `max_seq_length`."""
+    found = {"max_seq_length": config.get("max_seq_length")}
+    parts = config.get("processing_kwargs") or {}
+    if not isinstance(parts, dict) or not all(isinstance(part, dict) for part in parts.values()):
+        raise ValueError(
+            f"{file}: `processing_kwargs` must be an object of objects; got {parts!r}."
+        )
+    found |= {**parts.get("text", {}), **parts.get("common", {})}
+    for name, value in found.items():
+        is_default = name == "truncation" and value in (True, "longest_first")
+        if name not in ("max_seq_length", "max_length", *NO_EFFECT) and not is_default:
+            raise ValueError(
+                f"{file}: the option `{name}` in `processing_kwargs` is not supported; got "
+                f"{value!r}. Supported is `max_length`."
+            )
+    name = "max_length" if found.get("max_length") is not None else "max_seq_length"
+    longest = found[name]
+    if longest is not None and (not isinstance(longest, int) or longest < 3):
+        raise ValueError(f"{file}: `{name}` must be an int of at least 3; got {longest!r}.")
+    return longest
 
 
 def _pooling(file: pathlib.Path, width: int) -> PoolingKind | list[PoolingKind]:

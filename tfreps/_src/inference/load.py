@@ -10,6 +10,7 @@ from tfreps._src.convert.bert_checkpoint import read_encoder
 from tfreps._src.convert.bilm_files import find_bilm_files
 from tfreps._src.convert.many_langs import read_many_langs
 from tfreps._src.convert.sentence_transformers import (
+    SETTINGS,
     read_embedder,
     read_settings,
     transformer_folder,
@@ -278,7 +279,14 @@ def _open_sentence_transformers(found: Location, given: Given) -> LoadedModel:
         if not tokenizer.lowercase:  # lowercases the text, but keeps its accents
             options = {"lowercase": True, "strip_accents": bool(tokenizer.strip_accents)}
             tokenizer = WordPieceTokenizer.from_config({**tokenizer.get_config(), **options})
-    longest = least(settings.max_length, max_length(model.encoder, tokenizer))
+    tokenizer.max_length = settings.max_length or tokenizer.max_length
+    longest = max_length(model.encoder, tokenizer)
+    if settings.max_length not in (None, longest):
+        raise ValueError(
+            f"{path} limits texts to {settings.max_length} pieces, but its model has only "
+            f"{longest} positions, and sentence-transformers fails on longer texts. Write "
+            f"{longest} as `max_seq_length` in {SETTINGS}."
+        )
     prompts = settings.prompts, settings.default_prompt
     return TextEmbedder(model, PieceIndexer(tokenizer), "bert", longest, *prompts, path)
 
