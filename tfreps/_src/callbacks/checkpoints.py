@@ -170,7 +170,8 @@ class Checkpoints(CountedSteps):
             "pending_metrics": self.pending_metrics,
         }
         if in_epoch and self.model.distribute_strategy.num_replicas_in_sync > 1:
-            # `restore` divides sums among replicas, which changes their rounding; so does this.
+            # `restore` divides sums among replicas, which changes their rounding. Doing the same
+            # here keeps this run equal to a resumed one.
             self._restore_metrics(arrays)
         if not self.is_writer:
             return

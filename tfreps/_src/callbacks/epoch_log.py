@@ -148,6 +148,6 @@ class EpochLog(MetricLog):
 
 
 def _shown(logs: Logs | None) -> str:
-    """Returns the metrics whose names contain no slash as text, `loss 0.1234, f1 0.9012`."""
+    """Returns the metrics without a slash in their names as text, as in `loss 0.12, f1 0.90`."""
     shown = {name: float(value) for name, value in (logs or {}).items() if "/" not in name}
     return ", ".join(f"{name} {value:.4f}" for name, value in shown.items())

@@ -71,7 +71,10 @@ class MetricLog(CountedSteps):
             writer.flush()
 
     def _forget_later_steps(self) -> None:
-        """Removes from `history.jsonl` the lines of later steps and an incomplete last line."""
+        """Removes lines of later steps than the current one from `history.jsonl`.
+
+        An incomplete last line is removed as well.
+        """
         if not self._history_path.exists():
             return
         lines = self._history_path.read_text(encoding="utf-8").splitlines(keepends=True)

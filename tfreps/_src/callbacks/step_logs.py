@@ -27,6 +27,6 @@ class StepLogs(dict[str, Any]):
 
 
 def exact_logs(logs: Logs | None) -> dict[str, float]:
-    """Returns the logs that a callback gets, or `None`, as a dict of floats over all replicas."""
+    """Returns the logs of a callback as floats over all replicas: a dict, empty for `None`."""
     found = logs.exact() if isinstance(logs, StepLogs) else logs or {}
     return {name: float(value) for name, value in found.items()}

@@ -76,7 +76,7 @@ def read_encoder(checkpoint: Checkpoint, **overrides: Any) -> BertEncoder:
 def read_pretrainer(
     checkpoint: Checkpoint, next_sentence: bool | None = None, **overrides: Any
 ) -> BertPretrainer:
-    """Returns a checkpoint's encoder with its pre-training heads.
+    """Returns the `BertPretrainer` of a checkpoint that has a masked-LM head.
 
     The arguments are those of `BertPretrainer.from_pretrained`.
     """
@@ -127,7 +127,7 @@ def read_classifier(
     next_sentence: bool = False,
     **options: Any,
 ) -> Classifier:
-    """Returns a checkpoint's encoder with its label head; see `Classifier.from_pretrained`."""
+    """Returns a `Classifier` with a checkpoint's label head; see `Classifier.from_pretrained`."""
     encoder_options = encoder_options or {}
     if next_sentence:
         found, rows = _second_task(checkpoint)
@@ -165,7 +165,7 @@ def read_tagger(
     encoder_options: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> Tagger:
-    """Returns a checkpoint's encoder with its tag head; see `Tagger.from_pretrained`."""
+    """Returns a `Tagger` with a checkpoint's tag head; see `Tagger.from_pretrained`."""
     found, rows = _head(checkpoint, Tagger, "ForSequenceClassification")
 
     dropout = hugging_face_config.head_dropout(checkpoint.config, checkpoint.source, tags=True)

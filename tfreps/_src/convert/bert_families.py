@@ -14,7 +14,7 @@ ACTIVATIONS = {
 
 
 def activation_name(value: object) -> tuple[str, bool]:
-    """Returns `(expected, good)` for the name of an activation; see `Key`."""
+    """Checks the name of an activation; returns `(expected, good)` as described in `Key`."""
     names = ", ".join(f'"{name}"' for name in ACTIVATIONS)
     return f"one of {names}", isinstance(value, str) and value in ACTIVATIONS
 

@@ -81,7 +81,7 @@ def is_training_folder(path: pathlib.Path) -> bool:
 
 
 def _weights_of(options_file: pathlib.Path) -> pathlib.Path | None:
-    """Returns the path of the weights for an options file, or `None` if no file is certain."""
+    """Returns the path of the weights for an options file, or `None` if it is ambiguous."""
     own = _usual_weights(options_file)
     if own is not None and own.exists():
         return own

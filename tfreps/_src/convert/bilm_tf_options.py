@@ -22,7 +22,7 @@ ACTIVATIONS = ("relu", "tanh")  # those of the character CNN in bilm-tf and Alle
 
 
 def filters(value: Any) -> tuple[str, bool]:
-    """Returns `(expected, good)` for the filters of a character CNN; see `Key`."""
+    """Checks the filters of a character CNN; returns `(expected, good)` as described in `Key`."""
     pairs = isinstance(value, list) and all(isinstance(p, list) and len(p) == 2 for p in value)
     good = pairs and value and all(size(number)[1] for pair in value for number in pair)
     return "a list of [width, count] pairs of positive whole numbers", bool(good)
@@ -71,7 +71,7 @@ TRAINING_KEYS = (
 
 
 def read_options(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Reads the `options.json` of HDF5 weights as described in `from_json`.
+    """Returns the options of `BiLM` in the `options.json` of HDF5 weights, as `from_json` does.
 
     Raises:
         ValueError: If the file cannot be read, if a key is missing or has an invalid value, or if
@@ -112,7 +112,7 @@ def from_json(options: Mapping[str, Any], source: str) -> dict[str, Any]:
             f"{dim} and {result['units']}."
         )
     if "char_cnn" not in options:
-        return {**result, "filters": [], "vocabulary_size": 0}  # the size is in the weights
+        return {**result, "filters": [], "vocabulary_size": 0}  # the weights determine the size
     result |= {key.ours: value_of(options, key, source) for key in CHARACTERS}
     del result["n_characters"]
     result["num_highways"] = result["num_highways"] or 0

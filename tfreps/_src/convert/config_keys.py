@@ -60,27 +60,27 @@ num_blocks = whole(1, 1024)
 
 
 def share(value: Any) -> tuple[str, bool]:
-    """Returns `(expected, good)` for a dropout rate; see `Key`."""
+    """Checks a dropout rate; returns `(expected, good)` as described in `Key`."""
     return "a number in [0, 1)", _is_number(value) and 0 <= value < 1
 
 
 def positive(value: Any) -> tuple[str, bool]:
-    """Returns `(expected, good)` for a positive number; see `Key`."""
+    """Checks a positive number; returns `(expected, good)` as described in `Key`."""
     return "a positive number", _is_number(value) and 0 < value < math.inf
 
 
 def clip(value: Any) -> tuple[str, bool]:
-    """Returns `(expected, good)` for a bound or `None`; see `Key`."""
+    """Checks a bound or `None`; returns `(expected, good)` as described in `Key`."""
     return "a positive number or null", value is None or positive(value)[1]
 
 
 def token_id(value: Any) -> tuple[str, bool]:
-    """Returns `(expected, good)` for a token id or `None`; see `Key`."""
+    """Checks a token id or `None`; returns `(expected, good)` as described in `Key`."""
     return "an id or null", value is None or _is_int(value) and 0 <= value < LARGEST
 
 
 def flag(value: Any) -> tuple[str, bool]:
-    """Returns `(expected, good)` for a truth value; see `Key`."""
+    """Checks a bool; returns `(expected, good)` as described in `Key`."""
     return "true or false", isinstance(value, bool)
 
 

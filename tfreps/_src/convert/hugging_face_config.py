@@ -29,7 +29,7 @@ OTHER_NETWORKS = {
     "directionality": ("bidi",),
     "pooler_type": ("first_token_transform",),
 }
-# Keys that are read with a head.
+# Keys that are read together with a label or tag head.
 OF_HEADS = set("id2label num_labels problem_type classifier_dropout tie_word_embeddings".split())
 # Keys that do not affect an encoder's outputs: names, precision of the file, text generation,
 # the outputs that transformers returns, and sizes of a pooler that Google's code does not have.

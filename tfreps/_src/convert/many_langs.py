@@ -89,7 +89,8 @@ def read_many_langs(
     files = {name: open_torch(path) for name, (path, _) in tables.items()}
     for name, (path, rows) in tables.items():  # checks all sizes before memory is allocated
         check_arrays(rows, files[name].shapes, str(path))
-    dims = {name: options[name] or 1 for name in ("word_dim", "character_dim")}  # must not be 0
+    # The model requires positive widths, which have no effect without words or characters.
+    dims = {name: options[name] or 1 for name in ("word_dim", "character_dim")}
     model = ManyLangsBiLM(**{**options, **dims, **model_options})
     for name, (path, rows) in tables.items():
         read_rows(rows, files[name].array, _weights_of(getattr(model, name), name), str(path))
@@ -168,7 +169,7 @@ def _weights_of(layer: Any, name: str) -> dict[str, Weight]:
     for path, weight in weights.items():
         before, _, last = path.rpartition("/")
         if last.startswith("gate_"):
-            continue  # assigned with `transform_`
+            continue  # the stand-in for `transform_` also sets it
         if last.startswith("transform_"):
             last = last.removeprefix("transform_")
             found[f"{before}/{last}"] = _halves(weight, weights[f"{before}/gate_{last}"])

@@ -88,7 +88,7 @@ def is_many_langs(path: Path) -> bool:
 
 
 def read_config(folder: Path) -> dict[str, Any]:
-    """Reads the options of `ManyLangsBiLM`.
+    """Returns the options of the `ManyLangsBiLM` in a folder.
 
     `word_dim` is 0 if there are no words, and `character_dim` is 0 if there are no characters.
 
@@ -128,7 +128,7 @@ def read_config(folder: Path) -> dict[str, Any]:
 
 
 def read_characters(folder: Path) -> Dictionary:
-    """Reads `char.dic`.
+    """Returns the characters in `char.dic`.
 
     The original uses the entry `<eow>` at the start of a word and `<bow>` at its end.
     """
@@ -144,7 +144,7 @@ def read_characters(folder: Path) -> Dictionary:
 
 
 def read_words(folder: Path) -> Dictionary:
-    """Reads `word.dic`. A sentence boundary without an entry is treated as an unknown word."""
+    """Returns the words in `word.dic`; a boundary token without an entry is an unknown word."""
     entries = _entries(folder / WORDS)
     missing = [name for name in ("<oov>", "<pad>") if name not in entries]
     if missing:

@@ -65,7 +65,7 @@ class PickledValues:
         self._memo: dict[int, Any] = {}
 
     def read(self) -> Any:
-        """Returns the next value.
+        """Returns the value of the next pickle.
 
         Raises:
             ValueError: If the pickle is incomplete or damaged, or has an opcode or a name that is

@@ -32,7 +32,7 @@ from tfreps._src.models.sentence_embedder import PoolingKind, SentenceEmbedder
 
 MODULES = "modules.json"
 SETTINGS = "sentence_bert_config.json"
-OLDER_SETTINGS = "sentence_distilbert_config.json"  # of folders with a DistilBERT
+OLDER_SETTINGS = "sentence_distilbert_config.json"  # name in folders with a DistilBERT
 PROMPTS = "config_sentence_transformers.json"
 # Kinds of pooling under sentence-transformers' names, and the older keys of config.json. With the
 # older keys, the vectors of several kinds are concatenated in this order.
@@ -117,7 +117,7 @@ def read_modules(folder: str | os.PathLike[str]) -> list[Module]:
 
 
 def transformer_folder(folder: str | os.PathLike[str]) -> pathlib.Path:
-    """Returns the folder of the BERT model and its vocabulary."""
+    """Returns the folder of the BERT model and its vocabulary, which is `folder` or inside it."""
     return read_modules(folder)[0].folder
 
 

@@ -41,7 +41,7 @@ ZIP_VERSIONS = {str(version).encode() for version in range(1, 11)}
 MOST_BYTES = 2**20  # size of all pickles; in a BERT of 400 arrays it is about 100 kB
 HEADER = 30  # bytes of the header of a member, which its name and other fields follow
 IS_ENCRYPTED = 1  # bit of the flags of a member
-# Errors that zipfile raises for damaged archives; those of names are ValueErrors.
+# Errors that zipfile raises for damaged archives, except that for invalid names, a ValueError.
 BROKEN = zipfile.BadZipFile, NotImplementedError, OSError, OverflowError, struct.error
 
 

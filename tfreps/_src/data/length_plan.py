@@ -47,7 +47,7 @@ class LengthPlan:
         return len(self._cuts) - 1
 
     def batches(self, epoch: int) -> list[PlannedBatch]:
-        """Returns the batches of an epoch in order."""
+        """Returns the list of the batches of an epoch, in the order in which they are read."""
         if not self.shuffle:
             order = np.argsort(self._steps, kind="stable")
             return [self._batch(order, batch) for batch in range(self.num_batches)]

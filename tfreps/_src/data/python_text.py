@@ -18,7 +18,7 @@ _BULLET = re.compile(r"\s*([-*+•]|\d+[.)])\s+")
 
 
 def python_documents() -> Iterator[tuple[str, str]]:
-    """Yields the names and texts of pydoc's help topics and of all docstrings."""
+    """Yields `(name, text)` of pydoc's help topics and of the docstrings of each source file."""
     from pydoc_data.topics import topics
 
     for name in sorted(topics):

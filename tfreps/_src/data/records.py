@@ -76,7 +76,7 @@ def get_field(record: dict[str, Any], name: str | int, place: str) -> Any:
 
 
 def get_text(record: dict[str, Any], name: str | int, place: str) -> str:
-    """Returns a field's text; raises a ValueError if it is no string or has a surrogate or NUL."""
+    """Returns the value of a field, which must be a string without lone surrogates and NUL."""
     text = get_field(record, name, place)
     if not isinstance(text, str):
         raise ValueError(

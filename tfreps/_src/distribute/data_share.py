@@ -60,7 +60,7 @@ class DataShare:
         return slice(self.index, None, self.size)
 
     def files(self, paths):
-        """Returns the paths of the files that this worker reads, of all paths in order of name."""
+        """Returns those of `paths`, all files in order of name, that this worker reads."""
         if self.divided:
             names = [os.path.basename(path) for path in paths]
             self.workers.check_same({"`train`": names}, "Give all workers the same files.")

@@ -33,13 +33,13 @@ class WorkerRun(RunFolder):
         self.plots_path = pathlib.Path(self._scratch, "plots")
 
     def write_asset(self, path, write):
-        """Does nothing."""
+        """Does nothing, because worker 0 writes the file."""
 
     def write_options(self):
-        """Does nothing."""
+        """Does nothing, because worker 0 writes the options."""
 
     def write_results(self, results):
-        """Does nothing."""
+        """Does nothing, because worker 0 writes the results."""
 
     def save_model(self, model):
         """Reads all variables of the model, as saving does on worker 0."""

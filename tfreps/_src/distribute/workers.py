@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from tfreps._src.layers.ops.replicas import replica_number
 
-# TensorFlow's messages when a collective operation cannot end because another worker has.
+# Parts of TensorFlow's messages for a collective operation that fails because a worker ended.
 LOST = "Collective ops is aborted", "stopped sending heartbeats", "Connection reset by peer"
 LOST += ("Socket closed", "connections to all backends failing", "failed to connect to all")
 

@@ -149,7 +149,7 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
         ends = tf.range(NUM_CHUNKS + 1) * tf.size(lengths) // NUM_CHUNKS
         sizes = ends[1:] - ends[:-1]
         convolve = self._convolve
-        if not tf.executing_eagerly():  # one copy of the operations in the graph
+        if not tf.executing_eagerly():  # the graph then has one copy of the operations
             convolve = tf.function(convolve, autograph=False)
         chunks = [
             convolve(*part, characters, kernel)

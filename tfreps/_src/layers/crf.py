@@ -467,7 +467,7 @@ class CRF(Configurable, keras.layers.Layer):
         return crf_loss.run(function, self._compiles(is_loss=True), batch, scores)
 
     def _inferred(self, function, emissions, mask, jit_compile, **options):
-        """Returns the result of a function for the emissions, the mask and constrained scores."""
+        """Runs a function of the emissions, mask and constrained scores, and returns its result."""
         batch = self._given(emissions, mask)
         scores = self._scores(float("-inf"))
         return crf_loss.run(function, self._compiles(jit_compile), batch, scores, **options)

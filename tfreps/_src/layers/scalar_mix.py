@@ -117,7 +117,7 @@ class ScalarMix(Configurable, keras.layers.Layer):
 
 
 def _normalize(x, mask, epsilon):
-    """Normalizes each layer of `x`, `[B, L, T, D]`, over all its real positions at once."""
+    """Returns `x`, `[B, L, T, D]`, with each layer normalized over all of its real positions."""
     real = tf.ones_like(x[:, :1, :, :1])  # [B, 1, T, 1]
     if mask is not None:
         real = tf.cast(as_mask(mask, x[:, 0]), "float32")  # [B, T]

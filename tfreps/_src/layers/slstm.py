@@ -264,7 +264,7 @@ class SLSTM(Configurable, keras.layers.Layer):
 
 
 def _joined(units, rows):
-    """Concatenates matrices into one float32 matrix `[R, H]`; `R` is 0 if there are none."""
+    """Returns the rows of several matrices as one float32 matrix `[R, H]`; `R` may be 0."""
     return tf.concat([tf.zeros([0, units]), *(tf.cast(row, "float32") for row in rows)], axis=0)
 
 

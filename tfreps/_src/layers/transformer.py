@@ -228,7 +228,7 @@ def read_blocks(model, x, mask, training=False, attention=None):
 
 
 def activation_function(activation):
-    """Returns an activation function from `ACTIVATIONS` or Keras."""
+    """Returns the function for an activation in `ACTIVATIONS`, or one that Keras accepts."""
     if isinstance(activation, str) and activation in ACTIVATIONS:
         return ACTIVATIONS[activation]
     return keras.activations.get(activation)

@@ -147,7 +147,7 @@ def _preference(candidate: tuple[str, str]) -> tuple[int, str, str]:
 
 
 def _added(font_manager: ModuleType, path: str | os.PathLike[str]) -> str:
-    """Adds a font file to matplotlib's font list and returns its family."""
+    """Adds a font file to matplotlib's font list and returns the name of its font family."""
     manager = font_manager.fontManager
     entries = [f for f in manager.ttflist if f.fname == os.fspath(path)]
     if not entries:

@@ -98,7 +98,7 @@ def evaluate_classifier(
         others = [prediction.probabilities[trained.names[0]] for prediction in predictions]
         auc = AreaUnderCurve()
         auc.update_state(positive, _log_odds(scores, others))
-        results["auc"] = round(float(auc.result()), 7)  # a float32
+        results["auc"] = round(float(auc.result()), 7)  # float32 has about 7 digits
         if threshold == "best":
             threshold = reports.best_threshold(positive, scores).threshold
         if threshold is not None:
@@ -110,7 +110,7 @@ def evaluate_classifier(
 def _tag_calibration(
     y_true: Sequence[Sequence[str]], predictions: Sequence["TaggedText"]
 ) -> dict[str, float]:
-    """Returns the calibration errors of tags and of predicted spans, if there are any."""
+    """Returns a dict with the calibration errors of tags and of spans, if any are predicted."""
     tags, spans = [], []  # tuples (confidence, is_right)
     for true, predicted in zip(y_true, predictions, strict=True):
         is_right = (a == b for a, b in zip(true, predicted.tags, strict=True))

@@ -296,7 +296,7 @@ def _read_records(
 
 
 def _strings(value: Any, name: str, place: str) -> list[str]:
-    """Returns a field as a list of str; raises a ValueError unless it has non-empty strings."""
+    """Returns a field as a list; raises a ValueError unless it is a list of non-empty strings."""
     if not isinstance(value, list | tuple):
         raise ValueError(
             f"{place}: expected a list of strings in field {name!r}; got {str(value)[:40]!r} of "

@@ -143,7 +143,7 @@ class LMBatches:
         self.skip_blank = skip_blank
         self.block_bytes = block_bytes
         self._counts: CorpusCounts | None = None
-        # Number of delivered batches -> the positions of the streams at that time.
+        # Maps numbers of delivered batches to the positions of the streams at these times.
         self._snapshots: dict[int, list[Callable[[], dict[str, Any]]] | None] = {0: None}
 
     def dataset(self, state: dict[str, Any] | None = None) -> Dataset:
@@ -274,11 +274,11 @@ class LMBatches:
     def _keep_snapshot(self, number: int, streams: list[Callable[[], dict[str, Any]]]) -> None:
         self._snapshots[number] = streams
         for old in sorted(self._snapshots, reverse=True)[_SNAPSHOTS_KEPT:-1]:
-            # Never drops 0, the beginning. Another thread may have dropped the same snapshot.
+            # Snapshot 0, the beginning, is kept. Another thread may have dropped the same one.
             self._snapshots.pop(old, None)
 
     def _options(self) -> dict[str, Any]:
-        """Returns the options on which a saved position depends."""
+        """Returns the options on which a saved position depends, by name."""
         return {
             "files": [_fingerprint(path) for path in self.files],
             "vocabulary": zlib.crc32("\n".join(self.vocabulary.tokens).encode()),
@@ -311,7 +311,7 @@ def _fingerprint(path: str) -> list[int]:
 
 
 def _forget_delivered(words: WordRows, streams: list[LMStream]) -> int:
-    """Drops unknown words that no stream needs any longer; returns the number of the others."""
+    """Drops the unknown words that no stream needs any longer; returns how many remain."""
     arrays = {id(array): array for stream in streams for array in stream.arrays_of_rows()}
     first = words.first_unknown
     unknown = [(array, np.flatnonzero(array >= first)) for array in arrays.values()]

@@ -88,7 +88,7 @@ class LMStream:
         return np.array(bounds)
 
     def snapshot(self) -> Callable[[], dict[str, Any]]:
-        """Returns a function that converts the current position to a dict."""
+        """Returns a function that returns the current position as a JSON-serializable dict."""
         rows = self._inputs[self._leftover()]
         outside = np.unique(rows[rows >= self.words.first_unknown]).tolist()
         words = {row: self.words.word(row) for row in outside}
@@ -112,10 +112,11 @@ class LMStream:
     def _gather(
         self, begin: np.ndarray, own: np.ndarray, fresh: np.ndarray, filled: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray] | None:
-        """Returns a batch with the rest of each row's sentence and new sentences, or `None`.
+        """Returns the inputs and targets of a batch, both `[B, T]`, or `None` if it is empty.
 
-        All arguments are `[B]`: `own` positions from `begin` on are followed by those from `fresh`
-        on, up to `filled` positions.
+        The arguments are int `[B]`. Each row has the `own` positions of the buffer from `begin` on,
+        the rest of its sentence, followed by those from `fresh` on, which are new sentences, up to
+        a total of `filled` positions. The rest is padding.
         """
         if not filled.any():
             return None

@@ -84,7 +84,7 @@ class SentenceSlices:
         self.block: Block | None = None  # `blocks` has only weak references
 
     def __iter__(self) -> Iterator[tuple[Position, np.ndarray]]:
-        """Yields the position and the word rows of each slice, `LINE_END` after each sentence."""
+        """Yields `(position, rows)` of each slice, with `LINE_END` after each sentence's words."""
         pass_number, shard, number, offset, line, sentence = self.position
         passes = self.corpus.passes
         files = self.corpus.files
@@ -128,7 +128,7 @@ class SentenceSlices:
     def _slices(
         self, block: Block, order: np.ndarray, sentence: int
     ) -> Iterator[tuple[int, np.ndarray]]:
-        """Yields the rank of the first sentence and the word rows of each slice of the block."""
+        """Yields `(rank of the first sentence, word rows)` for each slice of the block."""
         ends = np.cumsum(block.positions[order])
         while sentence < len(order):
             before = ends[sentence - 1] if sentence else 0

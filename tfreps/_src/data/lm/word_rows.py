@@ -43,11 +43,11 @@ class WordRows(dict[str, int]):
         return np.concatenate(pieces)
 
     def word(self, row: int) -> int | str:
-        """Returns the row of a vocabulary token, or the word of any other row, for a state."""
+        """Returns `row` if a vocabulary token has it, otherwise its word, as a state stores it."""
         return row if row < self.first_unknown else self.unknown[row - self.first_unknown]
 
     def row(self, word: int | str) -> int:
-        """Returns the row of a value that `word` returned."""
+        """Returns the row for which `word` returned this value."""
         return self[word] if isinstance(word, str) else word
 
     def characters(self, unknown: np.ndarray) -> np.ndarray:
@@ -105,7 +105,8 @@ def as_targets(rows: np.ndarray, vocabulary: Vocabulary, reverse: bool) -> np.nd
 def number_by_first_use(rows: np.ndarray, first_unknown: int) -> np.ndarray:
     """Renumbers the rows of words outside the vocabulary, in place, by their first occurrence.
 
-    Returns the previous rows, minus V, of the words whose new rows are V, V + 1, ...
+    With V = `first_unknown`, returns the previous rows, minus V, of the words whose new rows are V,
+    V + 1, ...
     """
     flat = rows.reshape(-1)
     positions = np.flatnonzero(flat >= first_unknown)

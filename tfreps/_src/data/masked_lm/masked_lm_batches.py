@@ -201,7 +201,7 @@ class MaskedLMBatches:
             yield batch
 
     def _rows(self, texts: Stretches, length: int) -> dict[str, np.ndarray]:
-        """Returns a dict of token ids with special tokens, segment ids, and lengths of texts."""
+        """Returns the arrays of a batch: `token_ids`, `segment_ids`, `[B, T]`, and `lengths`, `[B]`."""
         position = np.arange(length)
         token_ids = np.full([len(texts.first), length], self.tokenizer.padding_id, np.int32)
         token_ids[:, 0] = self.tokenizer.start_id
@@ -219,7 +219,7 @@ class MaskedLMBatches:
         return {"token_ids": token_ids, "segment_ids": segment_ids, "lengths": begin}
 
     def _hide(self, batch: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
-        """Returns a batch with randomly masked tokens; `batch["position"]` determines the seed."""
+        """Returns the batch with tokens masked at random; `batch["position"]` is the seed."""
         batch = dict(batch)
         seed, epoch, number = tf.unstack(tf.cast(batch.pop("position"), "int32"))
         seed = tf.random.experimental.stateless_fold_in(tf.stack([seed, 2]), epoch)  # pyright: ignore[reportAttributeAccessIssue]

@@ -145,7 +145,10 @@ def _parts(first: np.ndarray, end: np.ndarray, max_tokens: int) -> Stretches:
 
 
 def _cut(texts: Stretches, max_tokens: int) -> Stretches:
-    """Returns pairs, truncated at their outer ends if too long, the longer segment first."""
+    """Returns pairs of at most `max_tokens` tokens.
+
+    Pairs that are too long are truncated at their outer ends, the longer segment first.
+    """
     one = texts.first_end - texts.first
     two = texts.second_end - texts.second
     two = np.minimum(two, np.maximum(max_tokens - one, max_tokens // 2))

@@ -23,7 +23,7 @@ GRACE_SECONDS = 3.0  # time for Beam to report a lost worker itself
 
 
 class LostWorkerError(ChildProcessError):
-    """A worker process of the local runner has ended before its work was done."""
+    """Exception for a worker process of the local runner that ended before its work was done."""
 
 
 def make_runner(name, command=None):

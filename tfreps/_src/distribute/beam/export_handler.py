@@ -82,7 +82,7 @@ class ExportHandler(ModelHandler):
     def load_model(self):
         """Returns a `LoadedExport`; called once in each worker process and for each new version."""
         if self.threads is not None:
-            with contextlib.suppress(RuntimeError):  # TensorFlow has started in this process
+            with contextlib.suppress(RuntimeError):  # raised if TensorFlow has started
                 tf.config.threading.set_intra_op_parallelism_threads(self.threads)
                 tf.config.threading.set_inter_op_parallelism_threads(self.threads)
         return LoadedExport(local_folder(self.folder), self.signature)
@@ -114,7 +114,7 @@ class ExportHandler(ModelHandler):
         return text.count(" ") + 1 if isinstance(text, str) else len(text)
 
     def get_num_bytes(self, batch):
-        """Returns an estimate for Beam's metrics, which would otherwise pickle every batch."""
+        """Returns an estimate of a batch's size, for which Beam would otherwise pickle it."""
         return sum(len(record[self.field]) for record in batch)
 
     def get_metrics_namespace(self):

@@ -80,7 +80,8 @@ def _sampled_type(values):
     if most is dict:
         names = dict.fromkeys(name for value in values for name in value)
         return pa.struct([(n, _sampled_type([value.get(n) for value in values])) for n in names])
-    return pa.int64() if most is int else pa.array(values).type  # fails if an int is too large
+    # `pa.array` would fail for an int of more than 64 bits; `misfit` rejects its record.
+    return pa.int64() if most is int else pa.array(values).type
 
 
 def misfit(record, schema):

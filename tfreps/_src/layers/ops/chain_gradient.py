@@ -138,7 +138,7 @@ def _in_log_space(chain):
 
 
 def _nothing(chain, value):
-    """Returns `value` and zeros with the shapes of the suffixes and scales of `_in_log_space`."""
+    """Returns `value`, and zeros in place of the suffixes and scales of `_in_log_space`."""
     suffixes = tf.zeros_like(tf.pad(chain.scores, [[0, 1], [0, 0], [0, 0]]))
     return value, suffixes, tf.zeros_like(chain.scores[..., :1])
 

@@ -59,7 +59,7 @@ class Configurable:
         self._restore()
 
     def _add(self, name, shape, initializer="zeros"):
-        """Adds a weight that is not cast to the compute dtype when it is read."""
+        """Adds and returns a weight that is not cast to the compute dtype when it is read."""
         return self.add_weight(name=name, shape=shape, initializer=initializer, autocast=False)
 
     # `quantized` and `frozen` of a config, stored until the layers are built.
@@ -139,7 +139,7 @@ def shared_options(layer, cls):
 
 
 def inner_layers(layer, whole=()):
-    """Yields the path, as defined in `Configurable`, and layer of all layers inside a layer.
+    """Yields `(path, layer)` for all layers inside a layer; `Configurable` describes the paths.
 
     Outer layers come first. A layer that occurs more than once is yielded once, with its first
     path. The layers inside those whose `id()` is in `whole` are skipped.
@@ -159,7 +159,7 @@ def inner_layers(layer, whole=()):
 
 
 def _children(layer):
-    """Yields the path and layer of the layers in attributes, lists and dicts, then of others."""
+    """Yields `(path, layer)` for the layers in attributes, lists and dicts, then for others."""
     for name, value in vars(layer).items():
         if name.startswith("_"):
             continue

@@ -15,7 +15,10 @@ WITHOUT_BFLOAT16 |= {"AVX512_CORE", "AVX512_CORE_VNNI"}
 
 @functools.cache
 def cpu_instructions(path: pathlib.Path = CPU_INFO) -> frozenset[str]:
-    """Returns the instruction sets of all processors, such as `"avx2"`; none without `path`."""
+    """Returns the names of instruction sets that all processors have, such as `"avx2"`.
+
+    The result is empty if the file `path` cannot be read.
+    """
     try:
         lines = path.read_text(encoding="utf-8", errors="replace").lower().splitlines()
     except OSError:

@@ -123,7 +123,7 @@ def weighted_loss(emissions, tags, mask, weights, gold_scores, scores):
 
 
 def compiled_weighted_loss(emissions, tags, mask, weights, gold_scores, scores):
-    """Computes the value and gradient of `weighted_loss` in one XLA-compiled function.
+    """Computes `weighted_loss`, together with its gradient, in one XLA-compiled function.
 
     One call costs less than separate calls for the value and the gradient. The function is also
     compiled inside `fit`, although `fit` itself does not use XLA on a machine without a GPU.

@@ -255,7 +255,7 @@ def _gates(z, cell, cell_clip):
 
 
 def _where(mask, x, y):
-    """Returns rows of `x` where the mask is 1, else of `y`, faster than a broadcast `tf.where`."""
+    """Returns the rows of `x` where the mask is 1, and of `y` elsewhere; `tf.where` is slower."""
     return tf.raw_ops.Select(condition=tf.reshape(mask, [-1]) > 0, x=x, y=y)
 
 

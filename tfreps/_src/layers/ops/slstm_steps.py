@@ -157,9 +157,10 @@ def neighbors(x, groups):
 
 
 class _Kernel:
-    """Kernel `[D, G*H]`, cast once for all steps: `low`, and `by_gate` of shape `[G, D, H]`.
+    """Kernel `[D, G*H]`, cast to the compute dtype once for all steps.
 
-    In the second form, the result for each gate is contiguous in memory.
+    `low` has the shape `[D, G*H]`, and `by_gate` the shape `[G, D, H]`, with which the result for
+    each gate is contiguous in memory.
     """
 
     def __init__(self, form, kernel, dtype):
@@ -195,7 +196,7 @@ def _from_nodes(form, weights, node_hidden, mean, dtype):
     from_mean = matmul(means, weights.mean_kernel, dtype)  # [S, B, 2H]
     node_gates = out[..., -3 * units :] + weights.sentence_bias[:, None]
     node_gates += tf.pad(from_mean, [[0, 0], [0, 0], [0, units]])
-    before = (1 + len(form.cell_groups)) * units  # columns of the gates before the nodes'
+    before = (1 + len(form.cell_groups)) * units  # columns before the gates for nodes
     shared = tf.reduce_sum(out, axis=0)  # [B, (G-S+4)H]
     own = tf.unstack(out[..., before : before + units])  # one [B, H] for each node
     ends = shared[:, :before], shared[:, before + units : -3 * units]

@@ -46,7 +46,10 @@ class TFRecord(RecordFormat):
         yield record
 
     def prepare(self, records):
-        """Makes those features scalar that have exactly one value in each of the first records."""
+        """Reads a feature as a single value if each of the first records has one value for it.
+
+        Returns these records, read in this way.
+        """
         names = {name for record in records for name in record}
         several = {name for record in records for name in record if len(record[name]) != 1}
         self.scalars = frozenset(names - several)
@@ -82,7 +85,7 @@ def _values(feature):
 
 
 def _flat(name, value, kind=None):
-    """Yields pairs of a feature name and a flat list of values; `kind` is their Arrow type."""
+    """Yields `(name, flat list of values)` for each feature that stores a value of type `kind`."""
     if isinstance(value, np.ndarray) and value.ndim > 1:
         yield name, value.ravel()
         yield f"{name}_shape", list(value.shape)
