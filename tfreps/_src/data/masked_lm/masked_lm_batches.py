@@ -201,7 +201,7 @@ class MaskedLMBatches:
             yield batch
 
     def _rows(self, texts: Stretches, length: int) -> dict[str, np.ndarray]:
-        """Returns the arrays of a batch: `token_ids`, `segment_ids`, `[B, T]`, and `lengths`, `[B]`."""
+        """Returns `token_ids` and `segment_ids`, `[B, T]`, and `lengths`, `[B]`, of a batch."""
         position = np.arange(length)
         token_ids = np.full([len(texts.first), length], self.tokenizer.padding_id, np.int32)
         token_ids[:, 0] = self.tokenizer.start_id
