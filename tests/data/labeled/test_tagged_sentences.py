@@ -113,6 +113,19 @@ def test_conllu(tmp_path):
         ),
         (CONLLU.replace("\t", " "), {}, "line 4: expected 10 columns of CoNLL-U, .* got 1: "),
         ("Ada\tB-PER\n", {}, "line 1: expected 10 columns of CoNLL-U, .* got 2: .* set `format`"),
+        (CONLLU.replace("\n\n", "\n"), {}, "line 10: expected word 5 or a blank line after word 4"),
+        (
+            CONLLU.replace("\n\n# sent_id = 2\n", "\n"),
+            {},
+            r"line 10: expected word 5 of the sentence; got .*\. Add the blank lines between",
+        ),
+        (
+            CONLLU.replace("3\tgo\t", "4\tgo\t"),
+            {},
+            r"line 7: expected word 3 of the .*; got '4\\tgo",
+        ),
+        (CONLLU.replace("2\tn't\t", "# 2\tn't\t"), {}, "line 6: expected word 2 or a blank line"),
+        (CONLLU.replace("3\tgo\t", "\n3\tgo\t"), {}, "line 8: expected word 1 of the sentence"),
     ],
 )
 def test_bad_conllu(tmp_path, text, options, message):

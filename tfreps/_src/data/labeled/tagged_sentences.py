@@ -60,7 +60,8 @@ def read_tagged(
       optional. Comment lines are not supported.
     - "conllu": CoNLL-U, the format of Universal Dependencies: ten columns separated by tabs, whose
       names are id, form, lemma, upos, xpos, feats, head, deprel, deps and misc. Comment lines, the
-      lines of multiword tokens (ids such as 1-2) and empty nodes (2.1) are skipped.
+      lines of multiword tokens (ids such as 1-2) and empty nodes (2.1) are skipped. The words of
+      each sentence are numbered from 1, and a blank line follows them.
     - "json": one JSON object `{"text": ["a", "b"], "label": ["X", "O"]}` per line. Blank lines
       are skipped.
     - "python": one Python dict literal `{'text': ['a', 'b'], 'label': ['X', 'O']}` per line.
@@ -210,12 +211,19 @@ def _rows(
 
 def _conllu_rows(path: str, lines: list[str], columns: Sequence[int]) -> Iterator[Row]:
     """Yields the `Row` of each word and each blank line of a CoNLL-U file."""
+    words = 0  # of the sentence so far
     for number, line in enumerate(lines, 1):
+        place = f"{path}, line {number}"
         if not line.strip(" \t"):
+            words = 0
             yield number, None
-        elif not line.startswith("#"):
+        elif line.startswith("#"):
+            if words:
+                raise _no_blank_line(
+                    place, f"expected word {words + 1} or a blank line after word {words}", line
+                )
+        else:
             row = line.split("\t")
-            place = f"{path}, line {number}"
             if len(row) != len(_CONLLU) or not _WORD_ID.fullmatch(row[0]):
                 raise ValueError(
                     f"{place}: expected {len(_CONLLU)} columns of CoNLL-U, separated by tabs, the "
@@ -223,8 +231,20 @@ def _conllu_rows(path: str, lines: list[str], columns: Sequence[int]) -> Iterato
                     "another format, set `format`."
                 )
             if row[0].isdigit():
+                words += 1
+                if row[0] != str(words):
+                    raise _no_blank_line(place, f"expected word {words}", line)
                 _check_columns(place, len(row), columns, line)
                 yield number, row
+
+
+def _no_blank_line(place: str, found: str, line: str) -> ValueError:
+    """Returns the error for a line that does not continue a sentence of CoNLL-U."""
+    return ValueError(
+        f"{place}: {found} of the sentence; got {line[:60]!r}. The words of a sentence are "
+        "numbered from 1, comments precede them, and a blank line ends them. Add the blank lines "
+        "between the sentences, or the words that are missing."
+    )
 
 
 def _check_columns(place: str, width: int, columns: Sequence[int], line: str) -> None:
