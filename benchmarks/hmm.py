@@ -61,8 +61,8 @@ def read(file):
     tag_set = TagSet.from_sequences(sentence.tags for sentence in sentences)
     counts = {token: 1 for sentence in sentences for token in sentence.tokens}
     vocabulary = Vocabulary.from_counts(counts)
-    tokens = [[i + 1 for i in vocabulary.ids(sentence.tokens)] for sentence in sentences]
-    tags = [tag_set.ids(sentence.tags) for sentence in sentences]
+    tokens = [[i + 1 for i in vocabulary.tokens_to_ids(sentence.tokens)] for sentence in sentences]
+    tags = [tag_set.encode(sentence.tags) for sentence in sentences]
     return tokens, tags, len(vocabulary), tag_set.names
 
 

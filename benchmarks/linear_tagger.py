@@ -64,7 +64,7 @@ def train_ours(train, validation):
     model.compile(FusedAdam(0.01))
     batches = SequenceBatches(
         [sentence.tokens for sentence in train],
-        [tags.ids(sentence.tags) for sentence in train],
+        [tags.encode(sentence.tags) for sentence in train],
         indexer,
         batch_size=32,
         shuffle=True,

@@ -170,7 +170,7 @@ def make_batches(options, name, part, indexer, label_set):
             more = options.truncation_rate, options.seed, options.max_length, num_protected
             order["truncation"] = data.RandomTruncation(tokens, *more)
     order |= {"max_length": options.max_length, **part.stored}
-    ids = label_set.ids(labels)
+    ids = label_set.encode(labels)
     return data.SequenceBatches(tokens, ids, indexer, options.batch_tokens, **order)
 
 

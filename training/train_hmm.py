@@ -159,7 +159,7 @@ def train(options):
     score = make_score(model, indexer, tag_set, parts["validation"])
     counts = model.fit_counts(
         token_ids(indexer, [s.tokens for s in parts["train"]]),
-        [tag_set.ids(s.tags, s.file, s.line) for s in parts["train"]],
+        [tag_set.encode(s.tags, s.file, s.line) for s in parts["train"]],
         skip_single_tokens=options.skip_single_tokens,
     )
     results = {"smoothing": smooth(model, counts, options, score)}
@@ -210,7 +210,7 @@ def make_score(model, indexer, tag_set, sentences):
     if not sentences:
         return None
     ids = token_ids(indexer, [s.tokens for s in sentences])
-    true = np.concatenate([tag_set.ids(s.tags, s.file, s.line) for s in sentences])
+    true = np.concatenate([tag_set.encode(s.tags, s.file, s.line) for s in sentences])
     metric = WeightedTokenF1(len(tag_set))
 
     def score():

@@ -125,7 +125,7 @@ def make_batches(options, parts, part, indexer, tag_set):
         order |= {"shuffle": True, "seed": options.seed}
         order |= {"batch_size": options.batch_size, "length_multiple": 8}
     tokens = [s.tokens for s in parts[part]]
-    ids = [tag_set.ids(s.tags, s.file, s.line) for s in parts[part]]
+    ids = [tag_set.encode(s.tags, s.file, s.line) for s in parts[part]]
     return data.SequenceBatches(tokens, ids, indexer, options.batch_tokens, **order)
 
 

@@ -70,7 +70,7 @@ def oracle_batches(lines, vocabulary, batch_size, unroll_steps, reverse=False, f
                     words = line.split()
                     streams[row] = [first, *(words[::-1] if reverse else words), last]
                 inputs[row].append(streams[row][0])
-                targets[row].append(vocabulary.ids([streams[row][1]])[0])
+                targets[row].append(vocabulary.tokens_to_ids([streams[row][1]])[0])
                 streams[row] = streams[row][1:]
             missing = unroll_steps - len(inputs[row])
             inputs[row] += [None] * missing

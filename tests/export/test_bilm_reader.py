@@ -37,7 +37,7 @@ def test_token_ids(tmp_path):
     options = {"units": 8, "projection_dim": 4, "vocabulary_size": len(VOCABULARY)}
     reader = TokenReader(BiLM(**options), VOCABULARY, str(tmp_path))
     tokens, lengths = tf.constant([["a", "zebra", "a"]]), tf.constant([2])
-    a, unknown = VOCABULARY.ids(["a", "<UNK>"])
+    a, unknown = VOCABULARY.tokens_to_ids(["a", "<UNK>"])
     ids = reader.to_ids(tokens, lengths)
     assert ids.numpy().tolist() == [[a + 1, unknown + 1, 0]]
     assert reader.bilm._with_boundaries(ids, lengths)[0].numpy().tolist() == [

@@ -24,7 +24,7 @@ def make_scoring(pretrainer, folder, initial_state="zero"):
 
 def lm_batch(tokens, characters=True):
     """Returns the inputs for a sentence: `<S> w1 .. wn -> w1 .. wn </S>`, and reversed."""
-    ids, start, end = VOCABULARY.ids(tokens), VOCABULARY.start_id, VOCABULARY.end_id
+    ids, start, end = VOCABULARY.tokens_to_ids(tokens), VOCABULARY.start_id, VOCABULARY.end_id
     batch = {
         "token_ids": [[start, *ids]],
         "token_ids_reverse": [[end, *ids[::-1]]],

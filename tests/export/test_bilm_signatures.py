@@ -165,7 +165,7 @@ def test_character_ids_that_do_not_fit(signatures):
 
 def lm_batch(tokens):
     """Returns the inputs of the pretrainer for one sentence."""
-    ids, start, end = VOCABULARY.ids(tokens), VOCABULARY.start_id, VOCABULARY.end_id
+    ids, start, end = VOCABULARY.tokens_to_ids(tokens), VOCABULARY.start_id, VOCABULARY.end_id
     rows = {
         "tokens_characters": [["<S>", *tokens]],
         "tokens_characters_reverse": [["</S>", *tokens[::-1]]],

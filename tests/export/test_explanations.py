@@ -88,7 +88,7 @@ def test_what_has_no_attention():
 def test_the_pieces_of_words():
     trained = make_bert("words")
     features = trained.indexer(tf.constant([["hotels", "房"], ["x", ""]]))
-    found = explain_attention(trained.model, features, None, trained.indexer.strings)
+    found = explain_attention(trained.model, features, None, trained.indexer.ids_to_pieces)
     names = [[n.decode() for n in row] for row in found["attention_tokens"].numpy()]
     assert names == [["[CLS]", "hote", "##ls", "房", "[SEP]"], ["[CLS]", "[UNK]", "[SEP]", "", ""]]
     attention = found["attention"].numpy()

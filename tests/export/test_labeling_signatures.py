@@ -171,7 +171,7 @@ def test_taggers_on_a_bert_tag_words(tmp_path):
 def test_a_sentence_too_long_for_a_bert_is_cut_behind_a_word(tmp_path, by):
     """Long sentences keep 22 pieces; other sentences of the batch are not affected."""
     trained = make_bert("words")
-    assert trained.tokenizer.room(trained.max_length) == 22
+    assert trained.tokenizer.max_pieces(trained.max_length) == 22
     assert [len(trained.tokenizer.tokenize(word)) for word in ("dog", "dog!")] == [1, 2]
     longest, other = ["dog"] * 21 + ["dog!", *["dog"] * 9], ["the", "dog"]
     signatures = TextSignatures(trained, tmp_path)

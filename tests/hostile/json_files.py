@@ -92,7 +92,7 @@ def bert(path, random):
 
 def dictionary(path, random):
     found = CharacterTokenizer.from_dictionary(path, random.choice([None, None, 24]))
-    assert len(found.ids("两 3")) == 2
+    assert len(found.text_to_ids("两 3")) == 2
 
 
 def word_characters(path, random):
@@ -174,7 +174,7 @@ def tokenizers(ready, random, folder):
                 data = mutated_json(content, random) if name in broken else data
             (case / name).write_bytes(data)
         found = read_tokenizer(case / names[0]) if own else checkpoint_tokenizer(case)
-        assert max(found.ids("runs 两 3"), default=0) < len(found.vocabulary)
+        assert max(found.text_to_ids("runs 两 3"), default=0) < len(found.vocabulary)
     finally:
         for name in names:
             (case / name).unlink(missing_ok=True)

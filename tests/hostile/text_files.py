@@ -61,14 +61,14 @@ def text_file(name, read, sources):
 
 def vocabulary(path, random):
     found = Vocabulary.read(path)
-    assert found.ids(found.tokens) == list(range(len(found)))
+    assert found.tokens_to_ids(found.tokens) == list(range(len(found)))
     assert found.character_table(20).shape == (len(found), 20)
 
 
 def tag_list(path, random):
     scheme = random.choice(["bio", "bmes", None])
     found = TagSet.read(path, scheme)
-    assert found.decode(found.ids(found.names)) == found.names
+    assert found.decode(found.encode(found.names)) == found.names
     assert found.allowed_transitions().shape == (len(found) + 2,) * 2
 
 

@@ -33,7 +33,7 @@ def test_two_texts():
     encoder = tiny_bert.make_encoder(tokenizer)
     read = piece_attention(encoder, tokenizer, "很大！", "BIG 3")
     assert read.tokens == ["#CLS#", "很", "大", "！", "#SEP#", "big", "#NUM#", "#SEP#"]
-    ids = [2, *tokenizer.ids("很大"), 1, 3, *tokenizer.ids("big"), 5, 3]
+    ids = [2, *tokenizer.text_to_ids("很大"), 1, 3, *tokenizer.text_to_ids("big"), 5, 3]
     expected = attention_of(encoder, ids, [0] * 5 + [1] * 3)
     assert_close(read.probabilities, expected)
     assert read.probabilities.shape == (2, 2, 8, 8)
@@ -55,7 +55,7 @@ def test_a_classifier_with_bert():
     classifier = TextClassifier(Classifier(encoder, ["a", "b"]), PieceIndexer(tokenizer), "bert")
     read = classifier.attention("房间")
     assert read.tokens == ["#CLS#", "房", "间", "#SEP#"]
-    expected = attention_of(encoder, [2, *tokenizer.ids("房间"), 3])
+    expected = attention_of(encoder, [2, *tokenizer.text_to_ids("房间"), 3])
     assert_close(read.probabilities, expected)
     classifier.max_length = 4
     assert classifier.attention("房间很大").tokens == read.tokens  # truncated as in `classify`
@@ -70,7 +70,7 @@ def test_a_tagger_with_bert_cuts_words_first():
     assert tagger.attention("the river").tokens == ["[CLS]", "the", "rive", "##r", "[SEP]"]
     # A word without pieces is read as the unknown piece, as in tagging.
     assert tagger.attention("the \u200b").tokens == ["[CLS]", "the", "[UNK]", "[SEP]"]
-    ids = tokenizer.ids("the river") + [1, tokenizer.vocabulary.index("bank")]
+    ids = tokenizer.text_to_ids("the river") + [1, tokenizer.vocabulary.index("bank")]
     read = tagger.attention("the river \u200b bank")
     assert_close(read.probabilities, attention_of(encoder, [2, *ids, 3]))
     with pytest.raises(ValueError, match="at most 22 pieces"):

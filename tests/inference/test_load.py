@@ -138,7 +138,7 @@ def test_a_published_bilm_of_words(tmp_path):
     bilm = make_pretrainer(**WORDS).bilm
     bilm.save_pretrained(tmp_path)
     VOCABULARY.write(tmp_path / "vocabulary.txt")
-    ids = np.array([VOCABULARY.ids(["the", "dog"])]) + 1
+    ids = np.array([VOCABULARY.tokens_to_ids(["the", "dog"])]) + 1
     expected = bilm(ids)["layer_outputs"][0]
     options = tmp_path / "options.json"
     for found in (load(options, vocabulary=VOCABULARY), load(tmp_path)):
@@ -169,7 +169,7 @@ def test_a_run_of_pretraining(tmp_path):
     path, encoder = tiny_bert.write_run(tmp_path / "run", tokenizer)
     found = load(path)
     assert isinstance(found, TextBert) and isinstance(found.model, BertPretrainer)
-    ids = [[2, *tokenizer.ids("the river"), 3]]
+    ids = [[2, *tokenizer.text_to_ids("the river"), 3]]
     out = encoder({"token_ids": np.array(ids)})
     assert_close(found("the river").vectors, out["sequence_output"][0])
     first = load(path, num_layers=1)
@@ -181,7 +181,7 @@ def test_a_published_bert(tmp_path):
     tokenizer = tiny_bert.pieces("the", "river")
     path, encoder = tiny_bert.write_checkpoint(tmp_path / "bert", tokenizer)
     found = load(path, num_layers=1)
-    out = encoder({"token_ids": np.array([[2, *tokenizer.ids("the river"), 3]])})
+    out = encoder({"token_ids": np.array([[2, *tokenizer.text_to_ids("the river"), 3]])})
     assert_close(found("the river").vectors, out["layer_outputs"][0, 1])
     (path / "vocab.txt").unlink()
     silent = load(path)
@@ -199,7 +199,7 @@ def test_a_published_tagger(tmp_path):
     assert load(tmp_path / "bert", scheme="bio").scheme == "bio"
     found = load(tmp_path / "bert")
     assert isinstance(found, TextTagger) and found.scheme is None and found.max_length == 24
-    out = model({"token_ids": np.array([[2, *tokenizer.ids("the"), 3]])})
+    out = model({"token_ids": np.array([[2, *tokenizer.text_to_ids("the"), 3]])})
     shares, answer = softmax(out["emissions"][0, 1]), found("the")
     assert answer.tags == [model.tags[shares.argmax()]]
     assert_close(answer.confidences[0], shares.max())
@@ -212,7 +212,7 @@ def test_a_published_classifier(tmp_path):
     model.save_pretrained(tmp_path / "bert")
     tokenizer.write_vocabulary(tmp_path / "bert" / "vocab.txt")
     found = load(tmp_path / "bert")
-    out = model({"token_ids": np.array([[2, *tokenizer.ids("the river"), 3]])})
+    out = model({"token_ids": np.array([[2, *tokenizer.text_to_ids("the river"), 3]])})
     shares = list(found("the river").probabilities.values())
     assert_close(shares, out["probabilities"][0])
     with pytest.raises(ValueError, match="is a classifier, which has no tag scheme"):

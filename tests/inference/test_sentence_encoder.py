@@ -80,7 +80,7 @@ def test_one_direction_and_token_ids(budget):
     encoder = SentenceEncoder(bilm, VOCABULARY, budget)
     encoder.keep(["river"])
     for number, vectors in encoder.encode(SENTENCES[:4]):
-        ids = np.array([VOCABULARY.ids(SENTENCES[number])], np.int32) + 1
+        ids = np.array([VOCABULARY.tokens_to_ids(SENTENCES[number])], np.int32) + 1
         expected = bilm(tf.constant(ids, tf.int32))["layer_outputs"][0]
         assert_close(vectors, expected)
 

@@ -42,7 +42,7 @@ def test_vectors_are_those_of_sentence_transformers(embedder):
 
 def test_hidden_vectors_are_those_of_transformers(embedder):
     encoder = BertEncoder.from_preset(MODEL)
-    out = encoder(embedder.tokenizer.batch([TEXTS[1]]))["sequence_output"][0, :, :16]
+    out = encoder(embedder.tokenizer.build_batch([TEXTS[1]]))["sequence_output"][0, :, :16]
     assert_close(out, REFERENCE["hidden"], terms=TERMS)
 
 

@@ -67,7 +67,7 @@ def test_a_published_classifier_answers_raw_text(classifier, tmp_path, capsys):
     convert(folder, "--output", tmp_path / "run")
     assert f"tfreps classify {tmp_path / 'run'}" in capsys.readouterr().out
     text = "the room was terrible"
-    ids = [tokenizer().pack(tokenizer().ids(text))[0]]
+    ids = [tokenizer().build_inputs(tokenizer().text_to_ids(text))[0]]
     expected = model({"token_ids": np.array(ids)})["probabilities"].numpy()[0]
     answer = json.loads(
         ask("classify", tmp_path / "run", "--output-format", "json", stdin=text.encode())
@@ -95,7 +95,7 @@ def test_a_published_tagger_answers_words(tagger, tmp_path):
     opened = load(tmp_path / "run")
     assert opened.tokenize(["Paris, lovely"]) == [["Paris", ",", "lovely"]]
     words = ["Lisbon", "was", "terrible"]
-    pieces = [tokenizer().ids(word) for word in words]
+    pieces = [tokenizer().text_to_ids(word) for word in words]
     assert [len(own) for own in pieces] == [2, 1, 2]
     ids = np.array([[2, *sum(pieces, []), 3]])
     emissions = model({"token_ids": ids})["emissions"].numpy()[0]
@@ -120,9 +120,9 @@ def test_a_published_tagger_cuts_words_as_its_tokenizer(tmp_path):
     opened, text = load(tmp_path / "run"), "the\u200b 住在北京!"
     words = ["the", *"住在北京", "!"]
     assert opened.tokenize([text]) == [words]
-    emissions = model({"token_ids": np.array([cut.pack(cut.ids(text))[0]])})["emissions"].numpy()[
-        0, 1:-1
-    ]
+    emissions = model({"token_ids": np.array([cut.build_inputs(cut.text_to_ids(text))[0]])})[
+        "emissions"
+    ].numpy()[0, 1:-1]
     shares = np.exp(emissions) / np.exp(emissions).sum(-1, keepdims=True)
     assert len(shares) == len(words)  # each word is one piece
     plain, _ = with_head(tmp_path / "tagger")

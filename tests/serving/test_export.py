@@ -85,7 +85,7 @@ def test_published_files_of_words(tmp_path, capsys):
     assert "tfreps predict" not in out and "Give --vocabulary FILE" in out
     assert main([*command, "--vocabulary", files[2]]) == 0
     assert "tfreps predict" in capsys.readouterr().out
-    ids = np.array([VOCABULARY.ids(SENTENCES[0].split())]) + 1
+    ids = np.array([VOCABULARY.tokens_to_ids(SENTENCES[0].split())]) + 1
     expected = bilm(ids)["sequence_output"][0]
     found = answer(tmp_path / "2")["lstm_outputs2"][0, :3]
     assert_close(found, expected)

@@ -39,7 +39,7 @@ TEXTS = {
     "tokenize of a tagger": lambda r: r["tagger"].tokenize("a text"),
     "tokenize of a classifier": lambda r: r["classifier"].tokenize("a text"),
     "tokenize": lambda r: tokenize("a text"),
-    "batch of a tokenizer": lambda r: r["pieces"].batch("a text"),
+    "build_batch of a tokenizer": lambda r: r["pieces"].build_batch("a text"),
     "from_texts": lambda r: CharacterTokenizer.from_texts("a text"),
 }
 TOKENS = {
@@ -48,7 +48,7 @@ TOKENS = {
     "keep": lambda r: r["bilm"].sentence_encoder().keep("a text"),
     "batches": lambda r: r["tagger"].batches("a text"),
     "from_sentences": lambda r: TokenIndexer.from_sentences(["a text"]),
-    "ids": lambda r: VOCABULARY.ids("a text"),
+    "ids": lambda r: VOCABULARY.tokens_to_ids("a text"),
     "token_rows": lambda r: token_rows("a text"),
     "batch_to_ids": lambda r: batch_to_ids(["a text"]),
 }

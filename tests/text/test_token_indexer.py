@@ -107,7 +107,7 @@ def test_ids_are_the_vocabularys():
     vocabulary = Vocabulary(TOKENS)
     tokens = ["cat", "dog", "<UNK>", "<S>", "", "000"]
     ids = TokenIndexer(vocabulary)([tokens])["token_ids"][0].numpy()
-    known = vocabulary.ids(tokens)
+    known = vocabulary.tokens_to_ids(tokens)
     expected = [id + 1 if token else 0 for id, token in zip(known, tokens, strict=True)]
     assert ids.tolist() == expected
 

@@ -16,7 +16,7 @@ def test_ids_are_line_numbers(tmp_path):
     vocabulary = Vocabulary.read(path)
     assert vocabulary.tokens == ["the", "</S>", "<UNK>", "café", "<S>"]
     assert (vocabulary.start_id, vocabulary.end_id, vocabulary.unknown_id) == (4, 1, 2)
-    assert vocabulary.ids(["café", "The", "the", "<S>"]) == [3, 2, 0, 4]
+    assert vocabulary.tokens_to_ids(["café", "The", "the", "<S>"]) == [3, 2, 0, 4]
     assert len(vocabulary) == 5 and "café" in vocabulary and "The" not in vocabulary
 
 

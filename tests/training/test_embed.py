@@ -283,7 +283,7 @@ def test_published_files_of_words(text, tmp_path, capsys):
     assert not list(tmp_path.glob("v.hdf5*"))  # no file was started
     VOCABULARY.write(tmp_path / "words.txt")
     tfreps(*command, "--vocabulary", tmp_path / "words.txt")
-    expected = bilm(np.array([VOCABULARY.ids(LINES[2].split())]) + 1)["layer_outputs"][0]
+    expected = bilm(np.array([VOCABULARY.tokens_to_ids(LINES[2].split())]) + 1)["layer_outputs"][0]
     assert_close(read(output)[0]["2"], expected)
 
 

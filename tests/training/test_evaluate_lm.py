@@ -70,7 +70,7 @@ def nlls(run):
 def positions_of(words, vocabulary, reverse):
     tokens = ["<S>", *words, "</S>"]
     tokens = tokens[::-1] if reverse else tokens
-    return list(zip(tokens[:-1], vocabulary.ids(tokens[1:]), strict=True))
+    return list(zip(tokens[:-1], vocabulary.tokens_to_ids(tokens[1:]), strict=True))
 
 
 def expected(forward, backward):

@@ -46,7 +46,7 @@ def test_cut():
 
 def test_names_are_converted_as_the_error_says():
     labels = ["pos", "neg", "pos"]
-    ids = TagSet.from_sequences([labels], word="label").ids(labels)
+    ids = TagSet.from_sequences([labels], word="label").encode(labels)
     assert make_targets(ids, LENGTHS, LENGTHS).values.tolist() == [1, 0, 1]
 
 
@@ -64,9 +64,9 @@ def test_only_empty_sentences():
         ([[1, 2, 3], [], [1]], "`targets`, sentence 2 .*: expected 2 values, .* got 1"),
         ([[1, 2, 3], [], 4], "one label .*; sentence 0 has .1, 2, 3., but sentence 2 has 4"),
         ([1, 2, 0.5], "`targets` must be integers, .* got 1.0"),
-        (["pos", "neg", "pos"], "integers, .* got 'pos'. .* TagSet.from_sequences.*ids.labels"),
+        (["pos", "neg", "pos"], "integers, .* got 'pos'. .* TagSet.from_sequences.*encode.labels"),
         ([None, 1, 2], "`targets` must be integers"),
-        ([["O", "O", "X"], [], ["O", "O"]], "integers, .* got 'O'. .*tag_set.ids.row"),
+        ([["O", "O", "X"], [], ["O", "O"]], "integers, .* got 'O'. .*tag_set.encode.row"),
         ([1, -1, 2], "must not contain negative ids; got -1"),
         ([[1, 2, -3], [], [1, 2]], "must not contain negative ids; got -3"),
         ([[[1, 2], [3, 4], [5]], [], [1, 2]], "same shape|inhomogeneous"),

@@ -119,7 +119,9 @@ def test_order_of_bilm_tf(tmp_path, batch_size, unroll_steps):
         for batch, (words, targets) in zip(found, complete, strict=True):
             mask = [[word is not None for word in row] for row in words]
             assert batch["mask" + suffix].tolist() == mask
-            ids = [[0 if w is None else VOCABULARY.ids([w])[0] for w in row] for row in words]
+            ids = [
+                [0 if w is None else VOCABULARY.tokens_to_ids([w])[0] for w in row] for row in words
+            ]
             assert batch["token_ids" + suffix].tolist() == ids
             targets = [[target or 0 for target in row] for row in targets]
             assert batch["next_token_id" + suffix].tolist() == targets

@@ -29,7 +29,7 @@ ALPHABET = strategies.one_of(
 def test_any_texts(options, texts):
     tokenizer = made(options)
     strings = tf.constant(texts, tf.string)
-    assert tokenizer(strings).to_list() == [tokenizer.ids(text) for text in texts]
+    assert tokenizer(strings).to_list() == [tokenizer.text_to_ids(text) for text in texts]
 
 
 def made(options, kept={}):  # noqa: B006
@@ -54,4 +54,4 @@ def test_in_a_dataset_and_as_a_saved_model(tmp_path):
 def test_bytes_that_are_no_utf8():
     tokenizer = CharacterTokenizer.from_texts(["ab\ufffd"])
     assert tokenizer([b"a\xffb", b""]).to_list() == [[1, 21, 1], []]
-    assert tokenizer.ids("a\ufffdb") == [1, 21, 1]
+    assert tokenizer.text_to_ids("a\ufffdb") == [1, 21, 1]

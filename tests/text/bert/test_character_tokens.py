@@ -42,7 +42,7 @@ def test_a_dictionary_from_texts():
     assert tokenizer.special_ids == list(range(20))
     assert (tokenizer.padding_id, tokenizer.unknown_id, tokenizer.start_id) == (0, 1, 2)
     assert (tokenizer.separator_id, tokenizer.mask_id) == (3, 4)
-    assert tokenizer.ids("房 7 WiFi x") == [21, 5, 20, 1]
+    assert tokenizer.text_to_ids("房 7 WiFi x") == [21, 5, 20, 1]
     assert CharacterTokenizer.from_texts(TEXTS, min_count=2).vocabulary[20:] == ["wifi", "房"]
     assert CharacterTokenizer.from_texts(TEXTS, max_size=21).vocabulary[20:] == ["wifi"]
     kept = CharacterTokenizer.from_texts(["A 1"], lowercase=False, numbers=False)
@@ -79,7 +79,7 @@ def test_aespressos_dictionaries(tmp_path):
     assert tokenizer.special_ids == [*range(20), 21]
     second = write(tmp_path / "bert_word2idx_extend.json", {"wifi": 21, "房": 20, "鱾": 22})
     tokenizer = CharacterTokenizer.from_dictionary(second, vocabulary_size=22)
-    assert tokenizer.ids("房WIFI鱾 3") == [20, 21, 1, 5] and len(tokenizer.vocabulary) == 22
+    assert tokenizer.text_to_ids("房WIFI鱾 3") == [20, 21, 1, 5] and len(tokenizer.vocabulary) == 22
     assert len(CharacterTokenizer.from_dictionary(second, 30, lowercase=False).vocabulary) == 30
 
 
@@ -115,6 +115,15 @@ def test_the_published_dictionary(tfreps_data):
     if not path.is_file():
         pytest.skip("needs hotel_reviews")
     tokenizer = CharacterTokenizer.from_dictionary(path, vocabulary_size=32162)
-    assert tokenizer.ids("积极 clinical 3.5") == [20, 21, tokenizer.vocabulary.index("clinical"), 5]
+    assert tokenizer.text_to_ids("积极 clinical 3.5") == [
+        20,
+        21,
+        tokenizer.vocabulary.index("clinical"),
+        5,
+    ]
     assert len(tokenizer.vocabulary) == 32162 and tokenizer.vocabulary[-1] == "䱗"
-    assert tokenizer.ids("䱛鱾 jalpa") == [1, 1, 1]  # their ids are outside the range of the models
+    assert tokenizer.text_to_ids("䱛鱾 jalpa") == [
+        1,
+        1,
+        1,
+    ]  # their ids are outside the range of the models

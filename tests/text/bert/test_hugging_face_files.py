@@ -40,8 +40,11 @@ def assert_same(found, content):
     expected.no_truncation()
     for one, two in itertools.product(TEXTS, [None, "runs a"]):
         their = expected.encode(one, two)
-        second = None if two is None else found.ids(two)
-        assert found.pack(found.ids(one), second) == (their.ids, their.type_ids), (one, two)
+        second = None if two is None else found.text_to_ids(two)
+        assert found.build_inputs(found.text_to_ids(one), second) == (their.ids, their.type_ids), (
+            one,
+            two,
+        )
 
 
 SWITCHES = {"lowercase": [True, False], "strip_accents": [None, True, False]}

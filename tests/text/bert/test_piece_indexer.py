@@ -3,7 +3,7 @@
 import pytest
 import tensorflow as tf
 
-from tfreps._src.text.bert.piece_indexer import PieceIndexer, check_room, piece_texts
+from tfreps._src.text.bert.piece_indexer import PieceIndexer, check_num_pieces, piece_texts
 from tfreps.text.bert import CharacterTokenizer, WordPieceTokenizer
 
 SPECIALS = ["[UNK]", "[CLS]", "[SEP]", "[MASK]", "[PAD]"]  # padding is not 0
@@ -45,12 +45,14 @@ def test_texts_are_as_their_pieces(tokenizer, longest):
     assert num_truncated == sum(len(row) > (longest or 99) for row in whole)
     width = max(map(len, rows))
     expected = features(tf.constant([row + [""] * (width - len(row)) for row in rows]))
-    found = features.of_texts(tf.constant(TEXTS), longest)
+    found = features.build_inputs(tf.constant(TEXTS), longest)
     for name in ("token_ids", "mask"):
         assert found[name].numpy().tolist() == expected[name].numpy().tolist()
     for text, row in zip(TEXTS, rows, strict=True):
-        ids = tokenizer.pack(tokenizer.ids(text), max_length=longest, too_long="truncate")[0]
-        assert tokenizer.piece_ids(row) == ids
+        ids = tokenizer.build_inputs(
+            tokenizer.text_to_ids(text), max_length=longest, too_long="truncate"
+        )[0]
+        assert tokenizer.pieces_to_ids(row) == ids
 
 
 @pytest.mark.parametrize("words", [False, True])
@@ -59,7 +61,7 @@ def test_with_an_operation_of_tensorflow_text(tmp_path, words):
     features = PieceIndexer(PIECES, words)
     fast = features.with_vocabulary_file(tmp_path / "v.txt", core_ops=False)
     assert fast.graph.table is None and (tmp_path / "v.txt").read_text().startswith("[UNK]\n")
-    calls = [lambda f: f.of_texts(tf.constant(TEXTS)), lambda f: f(tf.constant([TEXTS]))]
+    calls = [lambda f: f.build_inputs(tf.constant(TEXTS)), lambda f: f(tf.constant([TEXTS]))]
     for call in calls:
         expected, found = call(features), call(fast)
         for name in expected:
@@ -82,9 +84,9 @@ def test_a_length_without_room_for_pieces():
 
 def test_room_for_sentences_of_words():
     sentences = [["a", "runs"], ["a" * 99, "\u200b"]]
-    check_room(sentences, PIECES, 102)
-    check_room(sentences, PIECES, None)
+    check_num_pieces(sentences, PIECES, 102)
+    check_num_pieces(sentences, PIECES, None)
     with pytest.raises(ValueError, match=r"Sentence 1 .*: the model .* at most 99 .* got 100: 'a"):
-        check_room(sentences, PIECES, 101)
+        check_num_pieces(sentences, PIECES, 101)
     with pytest.raises(ValueError, match="^b, line 3: the model accepts at most 99 "):
-        check_room(sentences, PIECES, 101, ["b, line 1", "b, line 3"])
+        check_num_pieces(sentences, PIECES, 101, ["b, line 1", "b, line 3"])

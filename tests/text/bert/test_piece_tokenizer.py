@@ -18,8 +18,8 @@ def test_ids_are_places():
     t = TOKENIZER
     assert (t.padding_id, t.unknown_id, t.start_id, t.separator_id, t.mask_id) == (1, 2, 3, 4, 5)
     assert t.special_ids == [1, 2, 3, 4, 5, 7]
-    assert t.ids("ab c") == [0, 6, 2] == t.piece_ids(["a", "##b", "[UNK]"])
-    assert t.piece_ids(["##c"]) == [2]
+    assert t.text_to_ids("ab c") == [0, 6, 2] == t.pieces_to_ids(["a", "##b", "[UNK]"])
+    assert t.pieces_to_ids(["##c"]) == [2]
 
 
 def test_files_are_read_line_by_line(tmp_path):
@@ -75,52 +75,54 @@ def test_pieces_that_a_file_cannot_hold(tmp_path):
 
 
 def test_pack():
-    assert TOKENIZER.pack([0, 6]) == ([3, 0, 6, 4], [0, 0, 0, 0])
-    assert TOKENIZER.pack([]) == ([3, 4], [0, 0])
-    assert TOKENIZER.pack([0], [6, 6]) == ([3, 0, 4, 6, 6, 4], [0, 0, 0, 1, 1, 1])
-    assert TOKENIZER.pack([0, 6], max_length=4) == ([3, 0, 6, 4], [0, 0, 0, 0])
+    assert TOKENIZER.build_inputs([0, 6]) == ([3, 0, 6, 4], [0, 0, 0, 0])
+    assert TOKENIZER.build_inputs([]) == ([3, 4], [0, 0])
+    assert TOKENIZER.build_inputs([0], [6, 6]) == ([3, 0, 4, 6, 6, 4], [0, 0, 0, 1, 1, 1])
+    assert TOKENIZER.build_inputs([0, 6], max_length=4) == ([3, 0, 6, 4], [0, 0, 0, 0])
 
 
 def test_a_batch_is_what_pack_says_padded():
     words, others = ["x a", "", "a a a"], ["a", "x x", ""]
     for second, length in ((None, 5), (others, 6)):
-        found = TOKENIZER.batch(words, second, too_long="truncate", max_length=length)
+        found = TOKENIZER.build_batch(words, second, too_long="truncate", max_length=length)
         assert {name: array.dtype.name for name, array in found.items()} == {
             "token_ids": "int32",
             "segment_ids": "int32",
             "mask": "bool",
         }
         for row, text in enumerate(words):
-            other = None if second is None else TOKENIZER.ids(second[row])
-            ids, segments = TOKENIZER.pack(TOKENIZER.ids(text), other, length, "truncate")
+            other = None if second is None else TOKENIZER.text_to_ids(second[row])
+            ids, segments = TOKENIZER.build_inputs(
+                TOKENIZER.text_to_ids(text), other, length, "truncate"
+            )
             fill = found["mask"].shape[1] - len(ids)
             assert found["token_ids"][row].tolist() == ids + [TOKENIZER.padding_id] * fill
             assert found["segment_ids"][row].tolist() == segments + [0] * fill
             assert found["mask"][row].tolist() == [True] * len(ids) + [False] * fill
-    assert TOKENIZER.batch([])["token_ids"].shape == (0, 0)
+    assert TOKENIZER.build_batch([])["token_ids"].shape == (0, 0)
 
 
 def test_batches_that_are_none():
     with pytest.raises(ValueError, match="`texts` must be a list of texts; .* 'a text'"):
-        TOKENIZER.batch("a text")
+        TOKENIZER.build_batch("a text")
     with pytest.raises(ValueError, match="`second` must be a list of texts; got the string 'a'"):
-        TOKENIZER.batch(["a"], "a")
+        TOKENIZER.build_batch(["a"], "a")
     with pytest.raises(ValueError, match="`second` must have as many texts as `texts`, 2; got 1"):
-        TOKENIZER.batch(["a", "a"], ["a"])
+        TOKENIZER.build_batch(["a", "a"], ["a"])
     with pytest.raises(ValueError, match="at most 1 fit"):
-        TOKENIZER.batch(["a a"], max_length=3)
+        TOKENIZER.build_batch(["a a"], max_length=3)
 
 
 def test_what_is_too_long_is_an_error_or_truncated():
     with pytest.raises(ValueError, match="3 pieces, but at most 2 fit .*`max_length` is 4"):
-        TOKENIZER.pack([0, 6, 6], max_length=4)
-    assert TOKENIZER.pack([0, 6, 6], max_length=4, too_long="truncate")[0] == [3, 0, 6, 4]
+        TOKENIZER.build_inputs([0, 6, 6], max_length=4)
+    assert TOKENIZER.build_inputs([0, 6, 6], max_length=4, too_long="truncate")[0] == [3, 0, 6, 4]
     with pytest.raises(ValueError, match="one of error, truncate; got 'split'"):
-        TOKENIZER.pack([0], too_long="split")
+        TOKENIZER.build_inputs([0], too_long="split")
     with pytest.raises(ValueError, match="leave room for text alongside 2 special tokens; got 2"):
         WordPieceTokenizer(WordPieceTokenizer.SPECIAL_TOKENS, max_length=2)
     with pytest.raises(ValueError, match="leave room for text alongside 3 special tokens; got 3"):
-        TOKENIZER.pack([0], [0], max_length=3)
+        TOKENIZER.build_inputs([0], [0], max_length=3)
 
 
 def test_pairs_are_cut_as_googles_are():
@@ -132,6 +134,8 @@ def test_pairs_are_cut_as_googles_are():
                 while sum(sizes) > room:
                     sizes[sizes[1] >= sizes[0]] -= 1
                 texts = [0] * size, [6] * other
-                ids, segments = TOKENIZER.pack(*texts, max_length=room + 3, too_long="truncate")
+                ids, segments = TOKENIZER.build_inputs(
+                    *texts, max_length=room + 3, too_long="truncate"
+                )
                 assert ids == [3, *[0] * sizes[0], 4, *[6] * sizes[1], 4]
                 assert segments == [0] * (sizes[0] + 2) + [1] * (sizes[1] + 1)

@@ -164,8 +164,8 @@ def test_characters_come_back_whole(tmp_path):
 def test_the_dictionary_of_the_aespresso(tmp_path):
     (tmp_path / "bert_word2idx_extend.json").write_text('{"房": 20, "间": 21, "wifi": 22}')
     found = checkpoint_tokenizer(tmp_path, vocabulary_size=22)
-    assert found.ids("房 Wifi 3") == [20, 1, 5] and len(found.vocabulary) == 22
-    assert checkpoint_tokenizer(tmp_path).ids("wifi") == [22]
+    assert found.text_to_ids("房 Wifi 3") == [20, 1, 5] and len(found.vocabulary) == 22
+    assert checkpoint_tokenizer(tmp_path).text_to_ids("wifi") == [22]
 
 
 def test_where_nothing_is_said_capital_letters_tell(tmp_path):

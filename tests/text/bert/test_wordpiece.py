@@ -24,8 +24,8 @@ def case_tokenizer(case):
 def test_difficult_texts_have_the_ids_that_transformers_gives(case):
     tokenizer = case_tokenizer(case)
     for text, ids in zip(CASES["texts"], case["ids"], strict=True):
-        assert tokenizer.ids(text) == ids, text
-        assert tokenizer.piece_ids(tokenizer.tokenize(text)) == ids
+        assert tokenizer.text_to_ids(text) == ids, text
+        assert tokenizer.pieces_to_ids(tokenizer.tokenize(text)) == ids
 
 
 def test_the_difficult_texts_say_something():

@@ -53,7 +53,7 @@ def test_without_chinese_apart_it_is_core_operations():
 @hypothesis.given(texts=TEXTS)
 def test_any_texts(lowercase, texts):
     tokenizer = TOKENIZERS[lowercase]
-    expected = [tokenizer.ids(text) for text in texts]
+    expected = [tokenizer.text_to_ids(text) for text in texts]
     strings = tf.constant(texts, tf.string)
     assert tokenizer(strings, core_ops=True).to_list() == expected
     assert tokenizer(strings).to_list() == expected

@@ -20,7 +20,7 @@ def test_order_depends_on_the_set_of_tags_alone():
 
 def test_ids_and_back():
     tags = TagSet(["O", "B-X", "I-X"], "bio")
-    assert tags.ids(["I-X", "O"]) == [2, 0] and tags.decode(np.array([2, 0])) == ["I-X", "O"]
+    assert tags.encode(["I-X", "O"]) == [2, 0] and tags.decode(np.array([2, 0])) == ["I-X", "O"]
     assert len(tags) == 3 and "B-X" in tags and "B-Y" not in tags
     assert tags.allowed_transitions().shape == (5, 5)
     with pytest.raises(ValueError, match="`ids` must be ids of tags, from 0 to 2; got 3"):
@@ -87,20 +87,20 @@ def test_a_new_tag_names_file_and_line():
     tags = TagSet(["O", "B-X"], "bio", source="tags.txt")
     message = r"dev.txt, line 12: the tag 'B-Y' is not one of the 2 tags of tags.txt \(O, B-X\)"
     with pytest.raises(ValueError, match=message):
-        tags.ids(["O", "B-Y"], "dev.txt", [11, 12])
+        tags.encode(["O", "B-Y"], "dev.txt", [11, 12])
     with pytest.raises(ValueError, match="dev.json, line 4, token 2: the tag 'B-Y'.* train on"):
-        tags.ids(["O", "B-Y"], "dev.json", 4)
+        tags.encode(["O", "B-Y"], "dev.json", 4)
     labels = TagSet(["good", "bad"], source="labels.txt", word="label")
     with pytest.raises(ValueError, match="dev.tsv, line 4: the label 'so' is not one of the 2"):
-        labels.ids(["so"], "dev.tsv", 4)
+        labels.encode(["so"], "dev.tsv", 4)
     with pytest.raises(ValueError, match="^labels, line 4: the label 'so' is not one of the 2"):
-        labels.ids(["so"], line=4)
+        labels.encode(["so"], line=4)
 
 
 def test_strings_are_no_lists_of_tags():
     tags = TagSet(["O", "B-X"], "bio")
     with pytest.raises(ValueError, match="`names` must be a list of tags; got the string 'O'"):
-        tags.ids("O")
+        tags.encode("O")
     message = "Each of `sequences` must be a list of labels; got the string 'good'"
     with pytest.raises(ValueError, match=message):
         TagSet.from_sequences(["good"], word="label")

@@ -129,7 +129,7 @@ def cut_texts(options, texts, bert=None) -> tuple[list[list[str]], int]:
                 f"and its tokenizer; got {longest}."
             )
         longest = least(longest, most)
-        bert.tokenizer.room(longest)  # raises an error if `longest` is too small
+        bert.tokenizer.max_pieces(longest)  # raises an error if `longest` is too small
         tokens, _ = piece_texts(strings, bert.tokenizer)
     num_truncated = 0
     for text, own in zip(texts, tokens, strict=True):

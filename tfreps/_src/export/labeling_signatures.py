@@ -86,7 +86,8 @@ class TextSignatures(Signatures):
         self.reads_pieces = trained.tokenizer is not None and not trained.is_tagger
         self.longest = None if trained.tokenizer is not None else trained.max_length
         self.text_counts = text_counts(trained)
-        self.room = trained.tokenizer.room(trained.max_length) if trained.tokenizer else None
+        tokenizer = trained.tokenizer
+        self.max_pieces = tokenizer.max_pieces(trained.max_length) if tokenizer else None
 
     def expected(self, texts):
         """Computes some outputs of `default` for a list of texts with the model itself."""
@@ -117,7 +118,7 @@ class TextSignatures(Signatures):
         outputs = self._with_characters(text, self.outputs(features, tokens, sequence_len))
         outputs["tokens"] = tokens
         outputs |= self._explained(features)
-        strings = None if self.trained.tokenizer is None else self.indexer.strings
+        strings = None if self.trained.tokenizer is None else self.indexer.ids_to_pieces
         return {**outputs, **explain_attention(self.model, features, tokens, strings)}
 
     def _with_characters(self, text, outputs):
@@ -142,10 +143,10 @@ class TextSignatures(Signatures):
 
     def _of_tokens(self, tokens, sequence_len):
         features = self.indexer(tokens)
-        if self.room is not None:
+        if self.max_pieces is not None:
             real = features["piece_ids"] != self.trained.tokenizer.padding_id  # [N, T, W]
             ends = tf.cumsum(tf.reduce_sum(tf.cast(real, tf.int32), axis=2), axis=1)  # [N, T]
-            sequence_len = tf.minimum(sequence_len, count(ends <= self.room))
+            sequence_len = tf.minimum(sequence_len, count(ends <= self.max_pieces))
             tokens = tf.where(tf.sequence_mask(sequence_len, tf.shape(tokens)[1]), tokens, "")
         if self.trained.is_tagger:  # empty tokens are tagged too
             features["mask"] = tf.sequence_mask(sequence_len, tf.shape(tokens)[1])

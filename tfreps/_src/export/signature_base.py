@@ -160,8 +160,8 @@ def cut_tokens(
 
 def read_pieces(indexer, text, max_length):
     """Converts text `[N]` to features, pieces `[N, T]`, `""` on padding, and their number."""
-    features = indexer.of_texts(text, max_length)
-    pieces = tf.where(features["mask"], indexer.strings(features["token_ids"]), "")
+    features = indexer.build_inputs(text, max_length)
+    pieces = tf.where(features["mask"], indexer.ids_to_pieces(features["token_ids"]), "")
     return features, pieces, count(features["mask"])
 
 

@@ -6,7 +6,7 @@ import keras
 
 from tfreps._src.models import BertEncoder
 from tfreps._src.runs.bert_loading import freeze_blocks, load_encoder, max_length
-from tfreps._src.text.bert.piece_indexer import check_room
+from tfreps._src.text.bert.piece_indexer import check_num_pieces
 
 
 def read_bert(options, say, pooler=False):
@@ -42,4 +42,4 @@ def check_sentences(data, bert):
         sentences = list(itertools.chain(*data.values()))
         locations = [f"{s.file}, line {s.line}" for s in sentences]
         tokens = [s.tokens for s in sentences]
-        check_room(tokens, bert.tokenizer, max_length(*bert), locations)
+        check_num_pieces(tokens, bert.tokenizer, max_length(*bert), locations)

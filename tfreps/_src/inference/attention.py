@@ -30,9 +30,9 @@ def piece_attention(
     """
     texts = [_pieces(tokenizer, each) for each in (text, second) if each is not None]
     if second is None:
-        texts = [texts[0][: tokenizer.room(longest)]]
-    ids, segments = tokenizer.pack(
-        *map(tokenizer.piece_ids, texts), max_length=max_length(encoder, tokenizer)
+        texts = [texts[0][: tokenizer.max_pieces(longest)]]
+    ids, segments = tokenizer.build_inputs(
+        *map(tokenizer.pieces_to_ids, texts), max_length=max_length(encoder, tokenizer)
     )
     names = [tokenizer.vocabulary[tokenizer.start_id]]
     for pieces in texts:

@@ -200,7 +200,7 @@ class SentenceEncoder:
             return self.vocabulary([tokens])[0]  # [N, 1 + C]
         if bilm.vocabulary_size is None or self.vocabulary is None:
             return token_rows(tokens, bilm.max_characters)  # [N, C]
-        ids = np.array(self.vocabulary.ids(tokens), np.int32) + 1  # [N]
+        ids = np.array(self.vocabulary.tokens_to_ids(tokens), np.int32) + 1  # [N]
         start, end = self._ends
         ends = {start: bilm.sentence_start_id, end: bilm.sentence_end_id}
         return np.array([ends.get(t, i) for t, i in zip(tokens, ids, strict=True)], np.int32)

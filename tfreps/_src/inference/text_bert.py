@@ -15,7 +15,7 @@ from tfreps._src.runs.bert_loading import max_length
 from tfreps._src.text.bert import PieceTokenizer
 
 TEXTS_AT_ONCE = 32
-BATCH = {  # the output of `tokenizer.batch`
+BATCH = {  # the output of `tokenizer.build_batch`
     "token_ids": tf.TensorSpec([None, None], "int32"),
     "segment_ids": tf.TensorSpec([None, None], "int32"),
     "mask": tf.TensorSpec([None, None], "bool"),
@@ -98,7 +98,7 @@ class TextBert(LoadedModel):
         found = []
         for start in range(0, len(texts), TEXTS_AT_ONCE):
             some = texts[start : start + TEXTS_AT_ONCE]
-            batch = tokenizer.batch(some, max_length=self.max_length, too_long="truncate")
+            batch = tokenizer.build_batch(some, max_length=self.max_length, too_long="truncate")
             trace_once(self.encoder, BATCH)
             out = self.encoder.predict_on_batch(batch)
             for row, mask in enumerate(batch["mask"]):

@@ -12,7 +12,7 @@ from tfreps._src.inference.outputs import TaggedText, TextAttention, TextSpan
 from tfreps._src.inference.tag_stream import TagStream
 from tfreps._src.inference.text_model import TextModel, Tokenization
 from tfreps._src.models import HMMTagger, Tagger
-from tfreps._src.text.bert.piece_indexer import PieceIndexer, check_room
+from tfreps._src.text.bert.piece_indexer import PieceIndexer, check_num_pieces
 from tfreps._src.text.tags.tag_schemes import Scheme
 from tfreps._src.text.token_indexer import TokenIndexer
 from tfreps._src.text.token_offsets import tokenize_with_offsets
@@ -231,7 +231,7 @@ class TextTagger(TextModel):
         """
         if self.tokenizer is None:
             return options
-        check_room(tokens, self.tokenizer, self.max_length, locations)
+        check_num_pieces(tokens, self.tokenizer, self.max_length, locations)
         return {"max_length": None, **options}
 
     def _text_spans(self, sentence: Sentence, spans: Any, probabilities: Any) -> list[TextSpan]:
@@ -315,7 +315,7 @@ class TextTagger(TextModel):
         [tokens] = self.tokenize([text])
         if not tokens:
             raise ValueError(f"`text` must contain at least one token; got {text!r}.")
-        check_room([tokens], self.tokenizer, self.max_length)
+        check_num_pieces([tokens], self.tokenizer, self.max_length)
         features = self.indexer(tf.constant([tokens]))
         ids, probabilities = self.model.encoder.attention(features)  # `PieceEncoder`
         names = [self.tokenizer.vocabulary[number] for number in ids[0]]
@@ -330,7 +330,7 @@ class TextTagger(TextModel):
     def _emissions(self, rows: list[list[str]]) -> np.ndarray:
         """Returns the emission scores of tokens as decoding uses them: float32 `[B, T, K]`."""
         if self.tokenizer is not None:
-            check_room(rows, self.tokenizer, self.max_length)
+            check_num_pieces(rows, self.tokenizer, self.max_length)
         longest = max(map(len, rows))
         tokens = tf.constant([row + [""] * (longest - len(row)) for row in rows])
         emissions = self._emission_function()(tokens).numpy()

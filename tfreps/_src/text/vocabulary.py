@@ -43,7 +43,7 @@ class Vocabulary:
     Example:
         >>> from tfreps.text import Vocabulary
         >>> vocabulary = Vocabulary(["<S>", "</S>", "<UNK>", "the", "cat"])
-        >>> vocabulary.ids(["the", "dog"])
+        >>> vocabulary.tokens_to_ids(["the", "dog"])
         [3, 2]
         >>> len(vocabulary), "cat" in vocabulary
         (5, True)
@@ -107,7 +107,7 @@ class Vocabulary:
     def __contains__(self, token: str) -> bool:
         return token in self._ids
 
-    def ids(self, tokens: Iterable[str]) -> list[int]:
+    def tokens_to_ids(self, tokens: Iterable[str]) -> list[int]:
         """Returns the ids of tokens; tokens outside the vocabulary get the id of `<UNK>`.
 
         Raises:

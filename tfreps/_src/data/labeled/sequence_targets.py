@@ -67,7 +67,7 @@ def make_targets(
     are_labels = [np.ndim(target) == 0 for target in targets]
     if all(are_labels):
         labels = np.asarray(targets)
-        _check_ids(labels, "TagSet.from_sequences([labels], word='label').ids(labels)")
+        _check_ids(labels, "TagSet.from_sequences([labels], word='label').encode(labels)")
         return SentenceValues(labels)
     if any(are_labels):
         number = are_labels.index(not are_labels[0])
@@ -77,7 +77,7 @@ def make_targets(
             f"{targets[number]!r}."
         )
     tags = TokenValues(targets, lengths, cut_lengths, "`targets`")
-    _check_ids(tags.flat, "[tag_set.ids(row) for row in tags] with a TagSet")
+    _check_ids(tags.flat, "[tag_set.encode(row) for row in tags] with a TagSet")
     return tags
 
 

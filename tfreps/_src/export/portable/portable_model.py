@@ -88,8 +88,8 @@ def _bert(signatures):
         del outputs["sequence_len"]
         return outputs
 
-    room = tokenizer.room(signatures.max_length)
-    about = {"text": _text(None, room=room), "pieces": _pieces(tokenizer)}
+    max_tokens = tokenizer.max_pieces(signatures.max_length)
+    about = {"text": _text(None, max_tokens=max_tokens), "pieces": _pieces(tokenizer)}
     return PortableModel("bert", specs, function, tokenizer.vocabulary, about)
 
 
@@ -145,7 +145,7 @@ def _text_of(signatures):
     """Returns the entry `text` of model.json for a model with a `TextModel`."""
     trained, indexer = signatures.trained, signatures.trained.indexer
     reads_pieces = signatures.reads_pieces
-    room = signatures.longest if trained.tokenizer is None else signatures.room
+    max_tokens = signatures.longest if trained.tokenizer is None else signatures.max_pieces
     method = None if reads_pieces else trained.tokens
     options = {
         name: getattr(indexer, name)
@@ -154,7 +154,7 @@ def _text_of(signatures):
     }
     unknown = getattr(indexer.vocabulary, "unknown_id", 0)
     before = getattr(signatures, "before", "") or ""
-    return _text(method, room, unknown, before, _learned_positions(trained.model), **options)
+    return _text(method, max_tokens, unknown, before, _learned_positions(trained.model), **options)
 
 
 def _learned_positions(model):
@@ -166,7 +166,7 @@ def _learned_positions(model):
 
 def _text(
     method,
-    room=None,
+    max_tokens=None,
     unknown=0,
     before="",
     limit=None,
@@ -178,7 +178,7 @@ def _text(
     return {
         "before": before,
         "rules": None if method is None else python_rules(rules_of(method)),
-        "room": room,
+        "max_tokens": max_tokens,
         "limit": limit,
         "lowercase": lowercase,
         "digits": python_pattern(r"\p{Nd}") if digits_to_zero else None,

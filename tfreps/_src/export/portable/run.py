@@ -58,10 +58,10 @@ class Model:
     def read(self, text):
         """Returns the tokens of a text, and a dict from features to the ids of each token."""
         about = self.about["text"]
-        text, room = about["before"] + text, about["room"]
+        text, longest = about["before"] + text, about["max_tokens"]
         if about["rules"] is None:  # the model reads the pieces of BERT
             start, separator = self.about["pieces"]["ends"]
-            pieces = [start, *self.pieces(text)[:room], separator]
+            pieces = [start, *self.pieces(text)[:longest], separator]
             return [piece for piece, _ in pieces], {"token_ids": [[n] for _, n in pieces]}
         for pattern, new in about["rules"]:
             text = re.sub(pattern, new, text)
@@ -69,7 +69,7 @@ class Model:
         makers = {name: self.makers[name] for name in self.about["inputs"] if name in self.makers}
         features = {name: [make(token) for token in tokens] for name, make in makers.items()}
         ends = np.cumsum([len(ids) for ids in features.get("piece_ids", [[0]] * len(tokens))])
-        tokens = tokens if room is None else tokens[: int(np.sum(ends <= room))]
+        tokens = tokens if longest is None else tokens[: int(np.sum(ends <= longest))]
         added = 2 if "piece_ids" in features else 0  # at the start and the end of the text
         size, limit = ends[len(tokens) - 1] + added if tokens else 0, about["limit"]
         if limit and size > limit:

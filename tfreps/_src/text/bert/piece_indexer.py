@@ -88,7 +88,7 @@ class PieceIndexer(tf.Module):
             copy.graph.table = PieceTable(vocabulary, copy.graph.default_id, path)
         return copy
 
-    def strings(self, piece_ids: tf.Tensor) -> tf.Tensor:
+    def ids_to_pieces(self, piece_ids: tf.Tensor) -> tf.Tensor:
         """Returns the pieces with the given ids, in a str tensor of the same shape."""
         return tf.gather(tf.constant(self.tokenizer.vocabulary), piece_ids)
 
@@ -108,14 +108,14 @@ class PieceIndexer(tf.Module):
         pieces = tf.where(mask[..., None], pieces, self.tokenizer.padding_id)  # pyright: ignore[reportArgumentType]  # [B, T, W]
         return {"token_ids": pieces[..., 0], "piece_ids": pieces, "mask": mask}  # pyright: ignore[reportArgumentType]
 
-    def of_texts(self, texts: tf.Tensor, max_length: int | None = None) -> dict[str, tf.Tensor]:
+    def build_inputs(self, texts: tf.Tensor, max_length: int | None = None) -> dict[str, tf.Tensor]:
         """Returns the `token_ids` and `mask`, `[N, T]`, of `[CLS] text [SEP]` for raw texts `[N]`.
 
         Longer texts are truncated to `max_length` ids, special tokens included.
         """
-        room = self.tokenizer.room(max_length)
+        max_pieces = self.tokenizer.max_pieces(max_length)
         t = self.tokenizer
-        ids = self.graph(texts)[:, :room]  # [N, (pieces)]
+        ids = self.graph(texts)[:, :max_pieces]  # [N, (pieces)]
         column = tf.ones([tf.size(texts), 1], tf.int32)
         ids = tf.concat([t.start_id * column, ids, t.separator_id * column], axis=1)  # pyright: ignore[reportArgumentType, reportCallIssue]
         mask = tf.sequence_mask(ids.row_lengths())
@@ -125,25 +125,25 @@ class PieceIndexer(tf.Module):
 def piece_texts(
     texts: Iterable[str], tokenizer: PieceTokenizer, max_length: int | None = None
 ) -> tuple[list[list[str]], int]:
-    """Returns the pieces of texts, with start and separator tokens, and the number cut.
+    """Returns the pieces of texts, with start and separator tokens, and how many were truncated.
 
     Pieces that are not in the vocabulary are replaced with the unknown token. The second result is
     the number of texts that were truncated to `max_length` pieces.
     """
     check_list("`texts`", texts)
-    room = tokenizer.room(max_length)
+    max_pieces = tokenizer.max_pieces(max_length)
     rows = []
     num_truncated = 0
     ends = [tokenizer.vocabulary[i] for i in (tokenizer.start_id, tokenizer.separator_id)]
     known = set(tokenizer.vocabulary)
     for text in texts:
         pieces = [p if p in known else tokenizer.unknown for p in tokenizer.tokenize(text)]
-        num_truncated += room is not None and len(pieces) > room
-        rows.append([ends[0], *pieces[:room], ends[1]])
+        num_truncated += max_pieces is not None and len(pieces) > max_pieces
+        rows.append([ends[0], *pieces[:max_pieces], ends[1]])
     return rows, num_truncated
 
 
-def check_room(
+def check_num_pieces(
     sentences: Sequence[Sequence[str]],
     tokenizer: PieceTokenizer,
     max_length: int | None,
@@ -153,15 +153,16 @@ def check_room(
 
     The error begins with the sentence's item of `places`, such as `"a.txt, line 3"`.
     """
-    room = tokenizer.room(max_length)
-    if room is None:
+    max_pieces = tokenizer.max_pieces(max_length)
+    if max_pieces is None:
         return
     for number, sentence in enumerate(sentences):
         sizes = (len(tokenizer.tokenize(word)) for word in sentence)
         size = sum(max(n, 1) for n in sizes)
-        if size > room:
+        if size > max_pieces:
             place = places[number] if places else f"Sentence {number} (counted from 0)"
             raise ValueError(
-                f"{place}: the model accepts at most {room} pieces alongside the special tokens; "
-                f"got {size}: {' '.join(sentence)[:60]!r}. Split the sentence into shorter ones."
+                f"{place}: the model accepts at most {max_pieces} pieces alongside the special "
+                f"tokens; got {size}: {' '.join(sentence)[:60]!r}. Split the sentence into shorter "
+                "ones."
             )

@@ -1,4 +1,4 @@
-"""PieceTokenizer: base class of BERT's tokenizers, with special ids and packing."""
+"""PieceTokenizer: base class of BERT's tokenizers, with special ids and padded batches."""
 
 import abc
 import os
@@ -61,7 +61,7 @@ class PieceTokenizer(abc.ABC):
         self.vocabulary: list[str] = list(vocabulary)
         self.source: str = str(source)
         self.max_length = max_length
-        self.room(max_length)  # raises an error if it is too small
+        self.max_pieces(max_length)  # raises an error if it is too small
         self._ids = _check(self.vocabulary, self.SPECIAL_TOKENS, self.source)
         self.padding_id, self.unknown_id, self.start_id, self.separator_id, self.mask_id = (
             self._ids[token] for token in self.SPECIAL_TOKENS[:5]
@@ -111,11 +111,11 @@ class PieceTokenizer(abc.ABC):
         words; and `number`, the token that replaces numbers, or `None`.
         """
 
-    def ids(self, text: str) -> list[int]:
+    def text_to_ids(self, text: str) -> list[int]:
         """Returns the ids of the pieces of a text, without the start and separator tokens."""
-        return self.piece_ids(self.tokenize(text))
+        return self.pieces_to_ids(self.tokenize(text))
 
-    def piece_ids(self, pieces: Iterable[str]) -> list[int]:
+    def pieces_to_ids(self, pieces: Iterable[str]) -> list[int]:
         """Returns the ids of pieces; pieces outside the vocabulary get the unknown id."""
         get = self._ids.get
         unknown = self.unknown_id
@@ -161,7 +161,7 @@ class PieceTokenizer(abc.ABC):
         If `core_ops` is `True`, the module uses only core TensorFlow operations.
         """
 
-    def pack(
+    def build_inputs(
         self,
         ids: Sequence[int],
         second: Sequence[int] | None = None,
@@ -171,7 +171,7 @@ class PieceTokenizer(abc.ABC):
         """Joins the ids of one or two texts as `[CLS] text [SEP]` or `[CLS] text [SEP] text [SEP]`.
 
         Args:
-            ids: sequence of int. Ids of a text, as returned by the method `ids`.
+            ids: sequence of int. Ids of a text, as returned by `text_to_ids`.
             second: sequence of int or None. Ids of a second text. Defaults to `None`.
             max_length: int or None. Maximum number of ids of the result, special tokens included.
                 If `None`, the number is not limited. Defaults to `None`.
@@ -190,16 +190,16 @@ class PieceTokenizer(abc.ABC):
         texts = [list(ids)] if second is None else [list(ids), list(second)]
         if too_long not in TOO_LONG:
             raise ValueError(f"`too_long` must be one of {', '.join(TOO_LONG)}; got {too_long!r}.")
-        room = self.room(max_length, len(texts))
+        max_pieces = self.max_pieces(max_length, len(texts))
         size = sum(map(len, texts))
-        if room is not None and size > room:
+        if max_pieces is not None and size > max_pieces:
             if too_long == "error":
                 have = "The text has" if second is None else "The two texts together have"
                 raise ValueError(
-                    f"{have} {size} pieces, but at most {room} fit (`max_length` is "
+                    f"{have} {size} pieces, but at most {max_pieces} fit (`max_length` is "
                     f'{max_length}). Shorten the input, or set `too_long="truncate"`.'
                 )
-            texts = _cut(texts, room)
+            texts = _cut(texts, max_pieces)
         token_ids = [self.start_id]
         segment_ids = [0]
         for segment, text in enumerate(texts):
@@ -207,7 +207,7 @@ class PieceTokenizer(abc.ABC):
             segment_ids += [segment] * (len(text) + 1)
         return token_ids, segment_ids
 
-    def batch(
+    def build_batch(
         self,
         texts: Sequence[str],
         second: Sequence[str] | None = None,
@@ -219,30 +219,30 @@ class PieceTokenizer(abc.ABC):
         Args:
             texts: sequence of str. The texts.
             second: sequence of str or None. The second text of each pair. Defaults to `None`.
-            max_length, too_long: As in `pack`.
+            max_length, too_long: As in `build_inputs`.
 
         Returns:
             dict of three arrays of shape `[B, T]`: `token_ids` (int32), `segment_ids` (int32) and
-            `mask` (bool). The rows are those of `pack`, padded at the end with the padding id, 0
-            and `False`, respectively.
+            `mask` (bool). The rows are those of `build_inputs`, padded at the end with the padding
+            id, 0 and `False`, respectively.
 
         Masking: `mask` is `False` for padding and `True` for all other ids.
 
         Raises:
             ValueError: If `texts` or `second` is not a list of strings, `second` does not have as
-                many texts as `texts`, or `pack` raises an error.
+                many texts as `texts`, or `build_inputs` raises an error.
         """
         check_list("`texts`", texts)
         if second is not None:
             check_list("`second`", second)
-        others = [None] * len(texts) if second is None else [self.ids(text) for text in second]
+        others = [None] * len(texts) if second is None else list(map(self.text_to_ids, second))
         if len(others) != len(texts):
             raise ValueError(
                 f"`second` must have as many texts as `texts`, {len(texts)}; got {len(others)}."
             )
-        firsts = [self.ids(text) for text in texts]
+        firsts = [self.text_to_ids(text) for text in texts]
         pairs = zip(firsts, others, strict=True)
-        rows = [self.pack(one, other, max_length, too_long) for one, other in pairs]
+        rows = [self.build_inputs(one, other, max_length, too_long) for one, other in pairs]
         shape = len(rows), max((len(ids) for ids, _ in rows), default=0)
         token_ids = np.full(shape, self.padding_id, "int32")
         segment_ids = np.zeros(shape, "int32")
@@ -253,7 +253,7 @@ class PieceTokenizer(abc.ABC):
             mask[row, : len(ids)] = True
         return {"token_ids": token_ids, "segment_ids": segment_ids, "mask": mask}
 
-    def room(self, max_length: int | None, num_texts: int = 1) -> int | None:
+    def max_pieces(self, max_length: int | None, num_texts: int = 1) -> int | None:
         """Returns the number of pieces that fit alongside the special tokens.
 
         Args:
@@ -336,16 +336,16 @@ def read_pieces(path: str | os.PathLike[str]) -> list[str]:
     return split_lines(text.rstrip("\r\n")) or [""]
 
 
-def _cut(texts: list[list[int]], room: int) -> list[list[int]]:
-    """Truncates one or two texts to `room` ids in total, as `pack` describes."""
+def _cut(texts: list[list[int]], max_pieces: int) -> list[list[int]]:
+    """Truncates one or two texts to `max_pieces` ids in total, as `build_inputs` describes."""
     if len(texts) == 1:
-        return [texts[0][:room]]
+        return [texts[0][:max_pieces]]
     first, second = texts
     if len(first) < len(second):
-        size = min(len(first), (room + 1) // 2)
+        size = min(len(first), (max_pieces + 1) // 2)
     else:
-        size = room - min(len(second), room // 2)
-    return [first[:size], second[: room - size]]
+        size = max_pieces - min(len(second), max_pieces // 2)
+    return [first[:size], second[: max_pieces - size]]
 
 
 def _check(vocabulary: list[str], specials: Sequence[str], source: str) -> dict[str, int]:

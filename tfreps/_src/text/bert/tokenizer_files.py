@@ -41,7 +41,7 @@ def write_tokenizer(tokenizer: PieceTokenizer, path: str | os.PathLike[str]) -> 
         >>> from tfreps.text.bert import CharacterTokenizer, read_tokenizer, write_tokenizer
         >>> path = tempfile.mkdtemp() + "/tokenizer.json"
         >>> write_tokenizer(CharacterTokenizer.from_texts(["两 3"]), path)
-        >>> read_tokenizer(path).ids("两 4")
+        >>> read_tokenizer(path).text_to_ids("两 4")
         [20, 5]
     """
     kind = next(name for name, its in KINDS.items() if type(tokenizer) is its)
@@ -120,7 +120,7 @@ def checkpoint_tokenizer(
         >>> folder = pathlib.Path(tempfile.mkdtemp())
         >>> pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "run", "##s"]
         >>> _ = (folder / "vocab.txt").write_text("\\n".join(pieces))
-        >>> checkpoint_tokenizer(folder).batch(["Runs", "run run runs"])["token_ids"].tolist()
+        >>> checkpoint_tokenizer(folder).build_batch(["Runs", "run run runs"])["token_ids"].tolist()
         [[2, 5, 6, 3, 0, 0], [2, 5, 5, 5, 6, 3]]
     """
     folder = pathlib.Path(folder)

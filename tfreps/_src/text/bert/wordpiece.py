@@ -79,7 +79,7 @@ class WordPieceTokenizer(PieceTokenizer):
         ['caf', '##es', '两', '两', '!']
         >>> tokenizer(["Cafés!", ""], core_ops=True).to_list()
         [[5, 6, 8], []]
-        >>> tokenizer.pack(tokenizer.ids("两!"))
+        >>> tokenizer.build_inputs(tokenizer.text_to_ids("两!"))
         ([2, 7, 8, 3], [0, 0, 0, 0])
     """
 

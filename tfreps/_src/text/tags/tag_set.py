@@ -39,7 +39,7 @@ class TagSet:
     Example:
         >>> from tfreps.text import TagSet
         >>> tag_set = TagSet.from_sequences([["B-PER", "O"], ["O", "B-PER", "I-PER"]], "bio")
-        >>> tag_set.names, tag_set.ids(["O", "I-PER"]), tag_set.decode([1, 2])
+        >>> tag_set.names, tag_set.encode(["O", "I-PER"]), tag_set.decode([1, 2])
         (['O', 'B-PER', 'I-PER'], [0, 2], ['B-PER', 'I-PER'])
     """
 
@@ -124,7 +124,7 @@ class TagSet:
     def __contains__(self, name: str) -> bool:
         return name in self._ids
 
-    def ids(
+    def encode(
         self,
         names: Sequence[str],
         source: str | None = None,
