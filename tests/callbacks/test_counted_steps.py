@@ -5,7 +5,7 @@ from tfreps._src.callbacks.counted_steps import CountedSteps
 
 
 class Seen(CountedSteps):
-    """Records the step of another callback at the end of each step."""
+    """Callback that records the step of another callback at the end of each step."""
 
     def __init__(self, other):
         super().__init__()

@@ -1,4 +1,4 @@
-"""Tests that signals end a command in order: at once, or where it checks for them."""
+"""Tests that signals end a command cleanly: at once, or where it checks for them."""
 
 import os
 import signal

@@ -28,7 +28,7 @@ def train(optimizer, callbacks=(), epochs=2):
 
 
 class Kept(keras.callbacks.Callback):
-    """Records the weights after every batch."""
+    """Callback that records the weights after every batch."""
 
     def on_train_begin(self, logs=None):
         self.kernels = []

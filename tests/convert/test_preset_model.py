@@ -18,7 +18,7 @@ from tfreps.models import BertEncoder, BertPretrainer, BiLSTMEncoder, TokenEmbed
 MODELS = [name for name, entry in CATALOGUE.items() if issubclass(entry.cls, keras.Model)]
 QUICK = ["BertPretrainer", "LinearEncoder"]  # files of Hugging Face, files of tfreps
 # Calls the model of each folder on the inputs of its entry and compares all outputs. The weights
-# are equal to the last digit; products may use another number of threads.
+# are equal to the last digit; matrix multiplications may use another number of threads.
 READ = """
 import json, sys
 import numpy as np, tensorflow as tf

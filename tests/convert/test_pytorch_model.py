@@ -24,7 +24,7 @@ EARLY = {
 
 
 def in_pytorch(folder, write=zip_of):
-    """Replaces the safetensors files in a folder, and in its folders, by those of PyTorch."""
+    """Replaces the safetensors files in a folder and its subfolders by files of PyTorch."""
     for path in folder.rglob("*.safetensors"):
         name = path.name.replace("model", "pytorch_model").replace(".safetensors", ".bin")
         path.with_name(name).write_bytes(state_dict(load_file(path), write))

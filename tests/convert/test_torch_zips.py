@@ -98,7 +98,7 @@ def test_archives_that_are_read(tmp_path):
 
 
 def test_what_is_compressed_but_not_read(tmp_path):
-    """A bomb in a member that is not read; nothing is extracted."""
+    """A zip bomb in a member that is not read: nothing is extracted."""
     values = dict_of(w=array_of(GOOD))
     data = zip_of(values, {"0": SIX})
     path = tmp_path / "encoder.pkl"

@@ -152,7 +152,7 @@ def test_positions_of_all_workers():
 
 
 def elmo_line(folder):
-    """The text of the first file is divided among two."""
+    """Returns the command line of `pretrain-elmo`, with the text of its first file in two files."""
     line = LINES["pretrain-elmo"](folder)
     first = min((folder / "text").glob("train*.txt"))
     lines = first.read_text().splitlines(keepends=True)
@@ -162,7 +162,7 @@ def elmo_line(folder):
 
 
 def bert_line(folder):
-    """Three files of unequal size, so that the first of two workers has more batches."""
+    """Returns the command line of `pretrain-bert`, with more batches for worker 0 of two."""
     line = LINES["pretrain-bert"](folder)
     documents = (folder / "train.txt").read_text().split("\n\n")
     for number, part in enumerate([documents[:20], documents[20:25], documents[25:]]):

@@ -89,7 +89,7 @@ def pids(folder):
 
 
 def is_running(pid):
-    """Returns True for a process that is neither gone nor waits only for its parent (a zombie)."""
+    """Returns True if a process exists and is not a zombie, which only waits for its parent."""
     try:
         state = pathlib.Path("/proc", str(pid), "stat").read_text().rpartition(")")[2].split()[0]
     except (FileNotFoundError, ProcessLookupError):

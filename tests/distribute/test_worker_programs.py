@@ -19,7 +19,7 @@ from tfreps.__main__ import main
 
 @pytest.fixture(scope="module", params=LINES)
 def program(request, tmp_path_factory):
-    """The command line of a program, and the folder of its run on one device."""
+    """Returns the command line of a program, and the folder of its run on one device."""
     folder = tmp_path_factory.mktemp(request.param)
     line = LINES[request.param](folder)
     run_program(line, folder / "one")

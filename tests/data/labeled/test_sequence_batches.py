@@ -126,7 +126,7 @@ def test_every_sentence_weighs_alike():
 
 
 class SumOfIds(keras.Model):
-    """Returns one number per sentence."""
+    """Model that returns one number per sentence."""
 
     def call(self, features):
         return tf.reduce_sum(features["token_ids"], axis=1, keepdims=True)

@@ -10,7 +10,7 @@ from tfreps._src.data.masked_lm.token_documents import TokenDocuments
 
 
 def documents(lengths):
-    """`lengths[d][s]` tokens in sentence s of document d; each token is its own position."""
+    """Returns documents with `lengths[d][s]` tokens in sentence s of d; a token is its position."""
     flat = [n for document in lengths for n in document]
     starts = np.concatenate([[0], np.cumsum(flat)]).astype(np.int64)
     bounds = np.cumsum([0, *map(len, lengths)])

@@ -1,4 +1,4 @@
-"""File system `bucket://` of Beam without folders, like an object store; its files lie on disk."""
+"""File system `bucket://` of Beam without folders, like an object store; its files are on disk."""
 
 import os
 import pathlib
@@ -7,7 +7,7 @@ from apache_beam.io.filesystem import BeamIOError, FileMetadata, FileSystem
 
 
 class BucketFileSystem(FileSystem):
-    """Keeps `bucket://a/b` in the file `a%b` of the folder `BucketFileSystem.folder`."""
+    """File system that stores `bucket://a/b` in the file `a%b` of `BucketFileSystem.folder`."""
 
     folder: pathlib.Path
 

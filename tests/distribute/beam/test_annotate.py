@@ -111,7 +111,7 @@ def test_a_stream_with_windows(export):
 
 
 class StartOfWindow(beam.DoFn):
-    """Yields the start of the window, the id and the tags of each record."""
+    """Beam function that yields `(start of the window, id, tags)` of each record."""
 
     def process(self, record, window=beam.DoFn.WindowParam):
         yield int(window.start), record["id"], record["tags"]

@@ -79,7 +79,7 @@ def test_outputs_are_those_of_the_model(export, tmp_path, output_format):
 
 
 def annotated_as_lists(folder, output_format):
-    """Returns the records with the starts of their spans, which TFRecord keeps apart."""
+    """Returns the records with the starts of their spans, which TFRecord stores separately."""
     found = []
     for path in pathlib.Path(folder).glob("annotated-*"):
         for record in READ[output_format](path):

@@ -1,4 +1,4 @@
-"""The Python blocks of the page about large corpora run as they stand."""
+"""The Python blocks of the page about large corpora run unchanged."""
 
 import re
 import subprocess

@@ -162,7 +162,7 @@ TAGS = np.random.default_rng(1).integers(0, 3, [len(MASKS), 4]).astype("int32")
 
 
 def token_values(problem, row, tags):
-    """Sums paths: (position, log p(tag | tags before)) for each real token."""
+    """Returns `(position, log p(tag | previous tags))` of each real token, from sums of paths."""
     positions, before = np.flatnonzero(problem.mask[row]), problem.log_normalizer(row)
     for number, t in enumerate(positions):
         prefix = tuple(tags[positions[: number + 1]])
@@ -173,7 +173,7 @@ def token_values(problem, row, tags):
 
 
 def assert_slopes(got, problem, function, step=1e-5):
-    """Compares with central differences in float64 of the weighted sum of `function` over rows."""
+    """Compares `got` with central differences of the weighted sum of `function` in float64."""
     size = np.abs(WEIGHTS).max()  # size of the summands, some of which cancel
     for which, place in enumerate(("emissions", "transitions", "start", "end")):
         array = getattr(problem, place).astype(float)

@@ -144,7 +144,7 @@ def test_a_name_that_is_not_there():
 
 
 def test_what_options_freeze_is_not_in_the_config():
-    """The same config with other options can therefore train it."""
+    """The same config with other options can therefore train these layers."""
     tagger = Tagger(make(), ["a", "b"], use_crf=False)
     config = tagger.get_config()
     assert "frozen" not in config and tagger.crf.trainable_weights == []

@@ -1,4 +1,4 @@
-"""Tests reading of the CPU's instructions, from files in the formats of x86 and Arm."""
+"""The CPU's instructions are read from files in the formats of x86 and Arm."""
 
 import pytest
 

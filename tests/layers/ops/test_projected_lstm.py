@@ -147,7 +147,7 @@ def test_low_precision_is_close_and_float32(dtype):
 
 
 def repeated(seed=1):
-    """Returns three vectors, which of them each token has, and the arguments for these tokens."""
+    """Returns three vectors, the index of each token's vector, and arguments for these tokens."""
     rng = np.random.default_rng(seed)
     vectors = rng.normal(size=[3, DIM]).astype("float32")
     which = rng.integers(3, size=[STEPS, BATCH]).astype("int32")

@@ -1,4 +1,4 @@
-"""Gates, neighbors and gradient of the S-LSTM, which is that of autodiff and differences."""
+"""Gates and neighbors of the S-LSTM, and its gradient against autodiff and differences."""
 
 import numpy as np
 import pytest
