@@ -126,7 +126,7 @@ def test_a_classifier_chooses_one_label(tmp_path):
     hugging_face(tmp_path, kind="BertForSequenceClassification")
     with pytest.raises(ValueError, match="`pooling` must be 'pooled' .*; got 'mean'"):
         Classifier.from_pretrained(tmp_path, pooling="mean")
-    with pytest.raises(ValueError, match="`pooler` must be True: the head of"):
+    with pytest.raises(ValueError, match="`pooler` must be True for the head of"):
         Classifier.from_pretrained(tmp_path, encoder_options={"pooler": False})
     model = Classifier.from_pretrained(tmp_path, ["x", "y", "z"], dropout=0.2)
     assert model.labels == ["x", "y", "z"] and model.dropout == 0.2

@@ -127,7 +127,7 @@ CALL = name("posix.system") + tuple_of(text("touch pwned")) + b"R"
         (with_storage(GOOD, keys=["0", "0"]), "does not match its arrays"),
         (with_storage(GOOD, machine=dict_of(little_endian=b"\x89")), "little-endian"),
         (with_storage(GOOD, machine=CALL), "refers to posix.system"),
-        (file_of(CALL), "refers to posix.system, which is not a part of arrays"),
+        (file_of(CALL), "refers to posix.system, which is not used to store arrays"),
         (file_of(dict_of(w=name("builtins.eval"))), "refers to builtins.eval"),
         (file_of(dict_of(w=name("torch.FloatStorage") + b")R")), "calls torch.FloatStorage"),
         (file_of(dict_of(w=number(1))), "something other than a dict"),
@@ -167,7 +167,7 @@ def test_a_storage_in_two_ways(tmp_path):
 
 def test_sizes_next_to_the_data(tmp_path):
     data = whole()
-    with pytest.raises(ValueError, match="must have 6 elements; its data say 7"):
+    with pytest.raises(ValueError, match="must have 6 elements; the file states 7"):
         opened(tmp_path, data[:-32] + b"\x07" + data[-31:])
 
 

@@ -74,5 +74,5 @@ def test_adam_comes_back_from_its_config():
     )
     assert isinstance(optimizer, FusedAdam)
     assert (optimizer.beta_1, optimizer.weight_decay) == (0.5, 0.1)
-    with pytest.raises(ValueError, match="FusedAdam does not support `amsgrad`"):
+    with pytest.raises(ValueError, match="`amsgrad` must be False for FusedAdam"):
         FusedAdam(amsgrad=True)

@@ -300,9 +300,9 @@ def test_fields_that_are_missing_or_no_text(export, tmp_path):
     message = tagged(export, tmp_path, field="body", **how)
     assert message == "`field` is 'body', which the records do not have. They have 'id', 'text'."
     message = tagged(export, tmp_path, field="id", **how)
-    assert message == "The field 'id' must be text; it is int64."
+    assert message == "The field 'id' must be text; it is int64. Set `field` to another one."
     message = tagged(export, tmp_path, signature="tokens", **how)
-    assert message == "The field 'text' must be a list of texts (the tokens); it is string."
+    assert "'text' must be a list of texts (the tokens); it is string. Set `field`" in message
     assert "`keep` contains 'x', which" in tagged(export, tmp_path, keep=["x"], **how)
     write(tmp_path / "in.txt", [{"tags": "mine", "text": "Ada"}])
     assert "already have the field 'tags'" in tagged(export, tmp_path, **how)

@@ -147,7 +147,10 @@ def read_classifier(
                 f"{options[name]!r}."
             )
     if not encoder_options.get("pooler", True):
-        raise ValueError(f"`pooler` must be True: the head of {checkpoint.source} requires it.")
+        raise ValueError(
+            f"`pooler` must be True for the head of {checkpoint.source}, which reads the output of "
+            "the pooler; got False."
+        )
 
     dropout = hugging_face_config.head_dropout(checkpoint.config, checkpoint.source)
     options = {"dropout": dropout, **options, "pooling": "pooled"}

@@ -73,7 +73,8 @@ def layout(
         needed["temperature"] = 1.0
         return _label_layout(model, model.tags, needed, TAG_TASK)
     raise ValueError(
-        f"Hugging Face's BERT classes cannot represent the class {type(model).__name__}."
+        f"Hugging Face's BERT classes cannot represent the class {type(model).__name__}. Use "
+        "`model.save` instead."
     )
 
 

@@ -156,7 +156,7 @@ class PickledValues:
     def _name(self) -> None:
         name = f"{self._line()}.{self._line()}"
         if name not in self._names:
-            raise ValueError(f"it refers to {name}, which is not a part of arrays")
+            raise ValueError(f"it refers to {name}, which is not used to store arrays")
         self._push(Name(name))
 
     def _call(self) -> None:

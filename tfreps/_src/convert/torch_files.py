@@ -107,7 +107,7 @@ def _in_zip(file: BinaryIO, size: int) -> Description:
         raise ValueError("it is a zip archive without a member data.pkl")
     inside = {name.removeprefix(folders[0]): member for name, member in members.items()}
     if "constants.pkl" in inside:
-        raise ValueError("it is a program of TorchScript, which tfreps does not run")
+        raise ValueError("it is a TorchScript program, which tfreps does not run")
     if _content(file, inside, "version", size).strip() not in ZIP_VERSIONS:
         raise ValueError("its format has an unknown version")
     if "byteorder" in inside and _content(file, inside, "byteorder", size) != b"little":
@@ -188,7 +188,7 @@ def _in_order(file: BinaryIO, storages: list[Storage], position: int) -> dict[st
         count = int.from_bytes(file.read(8), "little")
         if count != storage.size:
             raise ValueError(
-                f"storage {storage.key[:20]!r} must have {storage.size} elements; its data say "
+                f"storage {storage.key[:20]!r} must have {storage.size} elements; the file states "
                 f"{count}"
             )
         positions[storage.key] = position + 8

@@ -51,7 +51,10 @@ class FusedAdam(keras.optimizers.Adam):
         **kwargs: Any,
     ) -> None:
         if amsgrad:
-            raise ValueError("FusedAdam does not support `amsgrad`; use keras.optimizers.Adam.")
+            raise ValueError(
+                "`amsgrad` must be False for FusedAdam; got True. For AMSGrad, use "
+                "keras.optimizers.Adam."
+            )
         super().__init__(learning_rate=learning_rate, name=name, **kwargs)
 
     def update_step(

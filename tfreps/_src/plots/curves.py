@@ -122,7 +122,7 @@ def _found_metrics(
     for name in wanted or ():
         if name not in names:
             raise ValueError(
-                f"Found no metric {name!r}. Choose one of the metrics of the runs: "
+                f"`metrics` contains {name!r}, which the runs do not have. They have "
                 f"{', '.join(names)}."
             )
     return wanted or [n for n in names if not n.startswith(ASIDE)] or names

@@ -160,7 +160,9 @@ def confusion_counts(
     positions = {name: position for position, name in enumerate(names)}
     unknown = next((name for name in (*y_true, *y_pred) if name not in positions), None)
     if unknown is not None:
-        raise ValueError(f"The label {unknown!r} is not one of the {len(names)} labels in `names`.")
+        raise ValueError(
+            f"`names` must contain every label; {unknown!r} is not one of its {len(names)} labels."
+        )
     rows, columns = ([positions[name] for name in labels] for labels in (y_true, y_pred))
     counts = np.zeros([len(names)] * 2, np.int64)  # [N, N]
     np.add.at(counts, (rows, columns), 1)

@@ -113,7 +113,8 @@ class Annotate(beam.PTransform):
         self._model_updates = model_updates
         if watch_seconds is not None and self._folder == export.rstrip("/"):
             raise ValueError(
-                f"`watch_seconds` requires a folder of versions; {export} is a single version."
+                f"`watch_seconds` requires a folder of versions; {export} is a single version. "
+                "Pass the folder that contains it."
             )
         self._handler = ExportHandler(
             self._folder,

@@ -149,7 +149,9 @@ def output_schema(schema, annotate, keep, target):
     item = kind if is_text else pa.types.is_list(kind) and kind.value_type
     if not (item and (pa.types.is_string(item) or pa.types.is_large_string(item))):
         expected = "text" if is_text else "a list of texts (the tokens)"
-        raise ValueError(f"The field {field!r} must be {expected}; it is {kind}.")
+        raise ValueError(
+            f"The field {field!r} must be {expected}; it is {kind}. Set `field` to another one."
+        )
     added = annotate._added_schema
     kept = {name: each for name, each in fields.items() if keep is None or name in (*keep, field)}
     both = [name for name in added.names if name in kept and name != field]

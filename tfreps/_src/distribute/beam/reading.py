@@ -44,7 +44,7 @@ def match_files(patterns, allow_empty=False):
         )
     found = {path: size for path, size in sorted(found.items()) if size}
     if not found:
-        raise ValueError(f"{patterns[0]} has no file that is not empty.")
+        raise ValueError(f"{patterns[0]} matches only empty files. Expected at least one record.")
     return found
 
 
