@@ -69,7 +69,7 @@ def make_labeling(kind, how, rows, length):
     """Returns a tagger or classifier, its optimizer, and a batch of `SequenceBatches`."""
     groups = labeling_groups(kind, {}, Group("output", "", {}))
     defaults = [default_values(group.options) for group in groups]
-    options = argparse.Namespace(**{**collections.ChainMap(*defaults), **how})
+    options = argparse.Namespace(**{**collections.ChainMap(*defaults), "dropout": 0.5, **how})
     indexer = types.SimpleNamespace(vocabulary_size=VOCABULARY, max_characters=None, words=False)
     inputs = EncoderInputs(indexer, CLASSES)
     if options.elmo:
