@@ -5,6 +5,7 @@ import contextlib
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -145,6 +146,30 @@ def test_errors_are_one_line(capsys, tmp_path, monkeypatch, arguments, words):
     assert main(["serve", *arguments, *ports]) == 2
     error = capsys.readouterr().err
     assert words in error and error.count("\n") == 1
+
+
+@pytest.mark.parametrize("interface", ["REST", "gRPC"])
+def test_a_port_in_use(zoo, capfd, monkeypatch, interface):
+    """The error names the flag, and gRPC's log prints nothing."""
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        ports, port = {"REST": 0, "gRPC": 0}, taken.getsockname()[1]
+        ports[interface] = port
+        flags = ["--rest-port", str(ports["REST"]), "--grpc-port", str(ports["gRPC"])]
+        assert main(["serve", str(zoo), *flags]) == 2
+    assert capfd.readouterr().err == (
+        f"tfreps serve: error: Cannot listen on 127.0.0.1:{port} for {interface}: Address already "
+        f"in use. Choose another port with --{interface.lower()}-port, where 0 chooses a free "
+        "one.\n"
+    )
+
+
+def test_a_host_that_is_not_this_machine(zoo, capfd, monkeypatch):
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    flags = ["--host", "192.0.2.1", "--rest-port", "0", "--grpc-port", "0"]
+    assert main(["serve", str(zoo), *flags]) == 2
+    error = capfd.readouterr().err
+    assert error.endswith("Set --host to an address of this machine.\n") and error.count("\n") == 1
 
 
 def test_a_model_that_uses_files_is_rejected_once_and_the_flag_is_named(

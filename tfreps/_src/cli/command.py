@@ -104,7 +104,7 @@ class Command:
     def run(self, work: Callable, argv: list[str] | None = None) -> int:
         """Parses the options, starts TensorFlow and returns the exit code of `work(options)`.
 
-        Messages of a ValueError name flags in place of the arguments of the library.
+        Messages of a ValueError or OSError name flags in place of the arguments of the library.
         """
         options = self.parse(argv)
         if self.tensorflow:
@@ -115,6 +115,10 @@ class Command:
             if type(error) is not ValueError:  # such as an error of an encoding
                 raise
             raise ValueError(self.with_flags(str(error))) from error
+        except OSError as error:
+            if error.strerror:
+                error.strerror = self.with_flags(error.strerror)
+            raise
 
     def with_flags(self, text: str) -> str:
         """Replaces the names of options in backticks, such as `fast` or `fast=True`, with flags."""

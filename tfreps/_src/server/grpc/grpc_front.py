@@ -15,6 +15,7 @@ from tensorflow_serving.apis import (
 
 from tfreps._src.server.grpc.grpc_services import GrpcServices
 from tfreps._src.server.requests.event_loop import on_loop
+from tfreps._src.server.requests.listening_socket import listening_socket
 from tfreps._src.server.requests.server_options import MEGABYTE
 
 NAMES = ("PredictionService", "ModelService")
@@ -50,6 +51,8 @@ class GrpcFront:
             maximum_concurrent_rpcs=CALLS_PER_REQUEST * options.max_requests + SPARE,
         )
         self._server.add_generic_rpc_handlers(self._handlers())
+        # Fails with a better error than gRPC, which would also print a line of its log.
+        listening_socket(options.host, options.grpc_port, "gRPC").close()
         host = f"[{options.host}]" if ":" in options.host else options.host
         address = f"{host}:{options.grpc_port}"
         cert, key = options.tls_cert, options.tls_key

@@ -2,13 +2,13 @@
 
 import asyncio
 import logging
-import socket
 
 import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from tfreps._src.server.requests.event_loop import on_loop
+from tfreps._src.server.requests.listening_socket import listening_socket
 
 GOODBYE = 0.2  # seconds between checks of whether a connection can be closed
 LAST_CALL = 0.5  # seconds during shutdown in which requests may still arrive
@@ -40,7 +40,7 @@ class RestFront:
             ssl_keyfile=options.tls_key,
         )
         config.load()  # reads the TLS files
-        self._socket = listening(options.host, options.rest_port)
+        self._socket = listening_socket(options.host, options.rest_port, "REST")
         self.port = self._socket.getsockname()[1]
         logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
         self._server = EndingServer(config)
@@ -169,23 +169,3 @@ class PatientProtocol(H11Protocol):
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-
-
-def listening(host, port):
-    """Opens a listening socket, even on a port that a server has just closed.
-
-    The protocol is set to TCP explicitly, because asyncio would otherwise delay small responses by
-    40 ms.
-    """
-    family, kind, _, _, address = socket.getaddrinfo(
-        host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-    )[0]
-    found = socket.socket(family, kind, socket.IPPROTO_TCP)
-    try:
-        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        found.bind(address)
-        found.listen(1024)
-    except OSError as error:
-        found.close()
-        raise OSError(error.errno, f"Cannot listen on {host}:{port} for REST: {error}") from error
-    return found
