@@ -13,6 +13,7 @@ from tfreps._src.server.requests.listening_socket import listening_socket
 GOODBYE = 0.2  # seconds between checks of whether a connection can be closed
 LAST_CALL = 0.5  # seconds during shutdown in which requests may still arrive
 CLOSE = (b"connection", b"close")
+MOST_CHUNKS = 2**16  # in a request; parsing one takes about 6 microseconds
 
 
 class RestFront:
@@ -77,16 +78,26 @@ class EndingServer(uvicorn.Server):
 
 
 class PatientProtocol(H11Protocol):
-    """HTTP/1.1 protocol of uvicorn with time limits for slow clients.
+    """HTTP/1.1 protocol of uvicorn with time limits for slow clients, and a limit of chunks.
 
     A connection is closed if the headers of a request do not arrive within `seconds` seconds, or if
-    the client does not read any part of a response for the same time.
+    the client does not read any part of a response for the same time. A request with more than
+    `MOST_CHUNKS` chunks is rejected with HTTP status 400.
     """
 
     seconds = 10.0
     is_ending = False
     is_lost = False
     _timer = None
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.conn = ChunkCounter(h11.SERVER)
+
+    def send_400_response(self, msg):
+        """Rejects a request that is not valid HTTP or has too many chunks, and says which."""
+        too_many = f"The request has more than {MOST_CHUNKS} chunks. Send larger chunks."
+        super().send_400_response(too_many if self.conn.chunks > MOST_CHUNKS else msg)
 
     def connection_made(self, transport):
         """Starts the time limit for the first request of a new client."""
@@ -169,3 +180,20 @@ class PatientProtocol(H11Protocol):
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+
+
+class ChunkCounter(h11.Connection):
+    """Connection that raises an error for the first chunk after `MOST_CHUNKS` of a request."""
+
+    chunks = 0
+
+    def next_event(self):
+        """Returns the next event of the connection."""
+        event = super().next_event()
+        if isinstance(event, h11.Request):
+            self.chunks = 0
+        elif isinstance(event, h11.Data):
+            self.chunks += event.chunk_start
+            if self.chunks > MOST_CHUNKS:
+                raise h11.RemoteProtocolError("too many chunks")
+        return event
