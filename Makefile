@@ -1,4 +1,4 @@
-# Needs python3 (3.10 to 3.14) and make. Everything else is installed into .venv.
+# Needs python3 (3.10 to 3.13) and make. Everything else is installed into .venv.
 PYTHON ?= python3
 TEXT   ?=
 
@@ -35,8 +35,8 @@ install: $(STAMP)
 
 # The demo needs what users install. The other targets add the tools of developers.
 $(DEMO): setup.py pyproject.toml
-	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; (3, 10) <= v <= (3, 14) or sys.exit( \
-	  "tfreps needs Python 3.10 to 3.14, this is %d.%d: make PYTHON=python3.12" % v)'
+	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; (3, 10) <= v <= (3, 13) or sys.exit( \
+	  "tfreps needs Python 3.10 to 3.13, this is %d.%d: make PYTHON=python3.12" % v)'
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[serving,plots]'
 	@touch $(DEMO)

@@ -10,6 +10,12 @@ VERSION = re.search(r'^__version__ = "(.+)"', (HERE / "tfreps/__init__.py").read
 REPOSITORY = re.search(
     r'^REPOSITORY = "(.+)"', (HERE / "tfreps/_src/addresses.py").read_text(), re.M
 )[1]
+# The package index shows README.md, where links inside the checkout need an address.
+README = re.sub(
+    r"(?<=\]\()(?!https?://|#)|(?<=src=\")",
+    f"{REPOSITORY}/raw/main/",
+    (HERE / "README.md").read_text(encoding="utf-8"),
+)
 CLASSIFIERS = [
     "Development Status :: 4 - Beta",
     "Environment :: Console",
@@ -20,7 +26,7 @@ CLASSIFIERS = [
     "Operating System :: Microsoft :: Windows",
     "Operating System :: POSIX :: Linux",
     "Programming Language :: Python :: 3",
-    *(f"Programming Language :: Python :: 3.{minor}" for minor in range(10, 15)),
+    *(f"Programming Language :: Python :: 3.{minor}" for minor in range(10, 14)),
     "Topic :: Scientific/Engineering :: Artificial Intelligence",
     "Topic :: Text Processing :: Linguistic",
     "Typing :: Typed",
@@ -31,12 +37,10 @@ CLASSIFIERS = [
 COMMANDS = {"tfreps.training": "training", "tfreps.serving": "serving"}
 
 # Tested with TensorFlow 2.21; Keras 3.15 on Python 3.11 to 3.13, Keras 3.12 (the last) on 3.10.
-# TensorFlow has wheels for Python 3.14 from 2.22 on; tfreps was not run there.
 REQUIRES = [
     "tensorflow>=2.20",
-    # Has no wheels for Windows and Python 3.14. Only `pretrain-bert` and
-    # `export --wordpiece` need it.
-    'tensorflow-text>=2.21.1; platform_system != "Windows" and python_version < "3.14"',
+    # Has no wheels for Windows. Only `pretrain-bert` and `export --wordpiece` need it.
+    'tensorflow-text>=2.21.1; platform_system != "Windows"',
     "keras>=3.12",
     "numpy",
     "h5py",
@@ -49,8 +53,8 @@ REQUIRES = [
 PLOTS = ["matplotlib"]
 SENTENCES = ["sentencex>=1.0"]
 # Converters and runtimes of tfreps export --format, where they have wheels.
-ONNX = ['tf2onnx>=1.17; python_version < "3.14"', 'onnxruntime; python_version < "3.14"']
-LITERT = ['ai-edge-litert; platform_system != "Windows" and python_version < "3.14"']
+ONNX = ["tf2onnx>=1.17", "onnxruntime"]
+LITERT = ['ai-edge-litert; platform_system != "Windows"']
 SERVING = [
     "tensorflow-serving-api>=2.19",
     "grpcio-health-checking",
@@ -71,7 +75,7 @@ setup(
     name="tfreps",
     version=VERSION,
     description="Contextual text representations on TensorFlow 2 and Keras 3",
-    long_description=(HERE / "README.md").read_text(encoding="utf-8"),
+    long_description=README,
     long_description_content_type="text/markdown",
     author="The tfreps authors",
     url=REPOSITORY,
@@ -84,7 +88,7 @@ setup(
     keywords=["ELMo", "BERT", "S-LSTM", "CRF", "HMM", "Keras", "TensorFlow", "NLP"],
     license="Apache-2.0",
     license_files=["LICENSE"],
-    python_requires=">=3.10,<3.15",
+    python_requires=">=3.10,<3.14",
     packages=find_packages(include=["tfreps", "tfreps.*"]) + list(COMMANDS),
     package_dir={"tfreps": "tfreps", **COMMANDS},
     package_data={

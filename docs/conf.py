@@ -41,8 +41,7 @@ smartquotes = False  # they turn the dashes of flags into en dashes
 show_warning_types = True
 
 # MyST: Markdown pages.
-myst_enable_extensions = ["colon_fence", "deflist", "substitution"]
-myst_substitutions = {"repository": f"[the repository]({repository})"}
+myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
 
 # autodoc: docstrings, converted by _ext/docstrings.py.

@@ -14,7 +14,7 @@ from tests.conftest import CHECKOUT
 
 CHANGED = (
     "The public API has changed. If that is intended, update tests/public_api.txt with "
-    "`make api` (or `python -m tests.public_api`) and describe the change in CHANGELOG.md:\n"
+    "`make api` (or `python -m tests.public_api`):\n"
 )
 
 

@@ -1,4 +1,4 @@
-"""SECURITY.md agrees with the code, and other documents refer to it."""
+"""The page on security agrees with the code, and other documents refer to it."""
 
 import re
 
@@ -9,7 +9,7 @@ from tests.conftest import CHECKOUT
 from tfreps._src.server.models import model_configs
 from tfreps.server import ServerOptions
 
-TEXT = (CHECKOUT / "SECURITY.md").read_text(encoding="utf-8")
+TEXT = (CHECKOUT / "docs/explanation/security.md").read_text(encoding="utf-8")
 ELSEWHERE = {"--help", "--resume", "--format"}  # flags of other programs
 
 
@@ -32,10 +32,10 @@ def test_limits_that_it_names():
     assert f"Keras {re.search(r'keras>=([0-9.]+)', setup)[1]} or later" in TEXT
 
 
-@pytest.mark.parametrize("path", ["README.md", "serving/README.md"])
+@pytest.mark.parametrize("path", ["README.md", "serving/README.md", "SECURITY.md", "docs/index.md"])
 def test_readers_are_sent_there(path):
     text = " ".join((CHECKOUT / path).read_text(encoding="utf-8").split())
-    assert "only exports that you trust" in text and "SECURITY.md" in text
+    assert "only exports that you trust" in text and "explanation/security.md" in text
 
 
 @pytest.mark.parametrize("program", [serve, predict])

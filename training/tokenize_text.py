@@ -105,7 +105,7 @@ def sentences(texts, language):
     """Returns an iterator over the sentences of the texts; empty texts have none."""
     if importlib.util.find_spec("sentencex") is None:
         raise ValueError(
-            "--split-sentences needs the package sentencex. Run: pip install 'tfreps[sentences]'."
+            "--split-sentences needs the package sentencex. Run: pip install sentencex."
         )
     import sentencex
 

@@ -1,4 +1,4 @@
-"""Writes pages from files of the checkout: results, changes, security, languages, file tree."""
+"""Writes pages from files of the checkout: results, changes, languages, file tree."""
 
 import pathlib
 import re
@@ -12,7 +12,6 @@ PAGES = {
     "training/RESULTS.md": "results.md",
     "benchmarks/RESULTS.md": "speed.md",
     "CHANGELOG.md": "changes.md",
-    "SECURITY.md": "security.md",
 }
 
 

@@ -61,7 +61,7 @@ def test_sentences(tmp_path, capsys):
 def test_sentences_without_the_package(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(tokenize_text.importlib.util, "find_spec", lambda name: None)
     assert run(tmp_path, "--split-sentences", "en") == (2, None)
-    assert "sentencex. Run: pip install 'tfreps[sentences]'." in capsys.readouterr().err
+    assert "sentencex. Run: pip install sentencex." in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

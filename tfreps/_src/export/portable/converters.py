@@ -31,7 +31,7 @@ def check_packages(format: str) -> None:
         except ImportError as error:
             raise ValueError(
                 f"The format {format!r} needs {name.replace('_', '-')}, which cannot be imported "
-                f"({error}). Install it: pip install 'tfreps[{format}]'"
+                f"({error}). Run: pip install {' '.join(PACKAGES[format]).replace('_', '-')}"
             ) from error
 
 
