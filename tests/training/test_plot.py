@@ -117,7 +117,7 @@ def test_curves(run, tmp_path):
         ("positions --first -1 --view surface --output a.png", "--first must be at least 0"),
         (
             "curves RUN --metrics f1 --output a.png",
-            "no metric 'f1'. Choose one of the metrics",
+            "--metrics contains 'f1', which the runs do not have",
         ),
         ("curves . --output a.png", "not a run folder"),
     ],
