@@ -60,7 +60,7 @@ def main(argv=None):
 
 
 def measure(task, run, text, folder, options):
-    """Yields the rows of a model."""
+    """Yields the rows of the table for one model: one for each program."""
     log, export = folder / "log.txt", folder / f"{task}-export"
     program, outputs = TASKS[task]
     run_tfreps(["export", run, "--output", export], log)

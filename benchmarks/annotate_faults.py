@@ -97,7 +97,7 @@ def workers_of(pid):
 
 
 def rejected(folder, options):
-    """Prints the numbers of annotated and rejected records, and of reasons."""
+    """Prints how many of some damaged records `tfreps annotate` annotated and rejected."""
     lines = (folder / "corpus.txt").read_bytes().splitlines()
     places = random.Random(0).sample(range(len(lines)), len(lines) // 100)
     for number, place in enumerate(places):

@@ -8,14 +8,15 @@ import sys
 import time
 
 
-def write_corpus(path, sources, number):
-    """Writes `number` sentences of the sources, one per line; returns how many the sources have.
+def write_corpus(path, files, number):
+    """Writes `number` sentences of text files, one per line; returns how many the files have.
 
-    Repeated sentences have the number of the repetition as their first token.
+    If the files have too few, they are repeated. A repeated sentence has the number of the
+    repetition as its first token.
     """
     lines = []
-    for source in sources:
-        text = pathlib.Path(source).read_text(encoding="utf-8")
+    for file in files:
+        text = pathlib.Path(file).read_text(encoding="utf-8")
         lines += [line for line in text.splitlines() if line.strip()]
     first = itertools.chain([""], (f"{n} " for n in itertools.count(1)))
     repeated = (again + line for again in first for line in lines)

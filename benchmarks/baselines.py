@@ -8,7 +8,7 @@
 The models are those of scikit-learn, which `make install` installs, on n-grams (TF-IDF for logistic
 regression). For fdu_mtl, the n-grams have 1 or 2 words, and one model is trained for each of the
 eight domains with a test set or, with --together, on all sixteen training sets. The accuracies on
-the eight test sets are averaged. For mr, they are the same and measured on the development data.
+the eight test sets are averaged. For mr, they are the same and measured on the validation data.
 For hotel_reviews, the n-grams have 1 to 3 characters (1 or 2 for naive Bayes).
 """
 
@@ -72,7 +72,7 @@ def hotel_reviews(data):
 
 
 def mr(data):
-    """Returns the accuracy and the AUC of both baselines on the development data."""
+    """Returns the accuracy and the AUC of both baselines on the validation data."""
     train, dev = (
         texts_and_labels(f"{data}/mr/{part}.tsv", "tab", "utf-8") for part in ("train", "dev")
     )

@@ -130,7 +130,7 @@ def make_encode(shape, texts, length, precision):
     encoder({"token_ids": tf.ones([1, 4], "int32")})
     rng = np.random.default_rng(0)
     for weight in encoder.trainable_weights:
-        if len(weight.shape) == 1:  # TensorFlow would remove biases of 0, which are not fused then
+        if len(weight.shape) == 1:  # TensorFlow removes a bias of 0 and then fuses nothing
             weight.assign(weight + rng.normal(0.0, 0.02, weight.shape))
     weights = StoredWeights([encoder])
     vectors = weights.shared(lambda ids: encoder({"token_ids": ids})["sequence_output"])
@@ -191,9 +191,10 @@ def make_tune(shape, texts, length, precision):
 
 
 def make_cut(size, texts, accents):
-    """Returns how tfreps tokenizes, its number of pieces, how tensorflow-text does, and the task.
+    """Returns `(call, number of pieces, call of tensorflow-text, problem)`.
 
-    The task is a dict of the vocabulary and the texts, for JSON.
+    Both calls tokenize all texts once. `problem` is a dict of the vocabulary and the texts, which
+    benchmarks/peer_tokenizers.py reads as JSON.
     """
     import collections
     import itertools

@@ -188,7 +188,7 @@ def save(model, case, folder):
 
 
 def request(target, kind, row, expected):
-    """Writes which class of transformers reads a folder, and whose outputs it must have."""
+    """Writes a file that names the class that reads a folder and the case with its outputs."""
     text = json.dumps({"kind": kind, "row": row, "expected": expected})
     (target / "request.json").write_text(text)
 
@@ -205,7 +205,7 @@ def peer(python, task, folder):
 
 
 def write_fixtures(folder, path):
-    """Writes outputs of transformers at real tokens, once for classes that share their weights."""
+    """Writes outputs of transformers at real tokens; classes with equal weights share a file."""
     fixtures = {}
     for case in all_cases():
         found = fixtures.setdefault(fixture_name(case), {})

@@ -79,7 +79,7 @@ def main(argv=None):
 
 
 def make_texts():
-    """Returns 200 texts: empty ones, those above, and parts of the help topics of Python."""
+    """Returns 200 texts: empty texts, `SCRIPTS`, and parts of the help topics of Python."""
     source = [line.strip() for line in lines() if line.strip()]
     texts = ["", " ", "\t\n", "a", *SCRIPTS]
     number = 0

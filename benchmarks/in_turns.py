@@ -12,7 +12,7 @@ CHECKOUT = pathlib.Path(__file__).resolve().parent.parent
 
 
 def alternately(calls, repeats, untimed=1):
-    """Returns the seconds of several functions, which are called in turn, by name."""
+    """Calls several functions alternately; returns a dict from names to the seconds of calls."""
     times = {name: [] for name in calls}
     for number in range(untimed + repeats):
         for name, call in calls.items():
@@ -23,7 +23,7 @@ def alternately(calls, repeats, untimed=1):
 
 
 def in_turns(call, repeats, peer_command=None):
-    """Returns the seconds of our calls and of the same number of calls of a peer, if there is one.
+    """Returns the seconds of calls of tfreps and of as many calls of a peer, if there is one.
 
     More than 8 calls are rounded down to a multiple of 8. The first five calls are not timed.
     """
@@ -41,7 +41,7 @@ def in_turns(call, repeats, peer_command=None):
 
 @contextlib.contextmanager
 def peer_process(command):
-    """Context manager that starts a peer; yields a function that returns the seconds of n calls."""
+    """Starts a peer in a context; yields a function that returns the seconds of n calls."""
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=CHECKOUT
     ) as process:

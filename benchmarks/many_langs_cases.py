@@ -1,4 +1,4 @@
-"""The models, dictionaries and sentences of benchmarks/many_langs_parity.py."""
+"""Creates the models, dictionaries and sentences of benchmarks/many_langs_parity.py."""
 
 import copy
 import itertools
@@ -12,13 +12,13 @@ SENTENCES, NUM_WORDS = 200, 20_000
 
 
 def tiny(**changes):
-    """Returns the changes of the published options in a small model, whose clips have effects."""
+    """Returns the options of a small model, in which clipping has an effect, with `changes`."""
     sizes = {"projection_dim": 8, "dim": 24, "word_dim": 5, "char_dim": 6}
     filters = {"filters": [[1, 4], [2, 8], [3, 8], [5, 4]], "max_characters_per_token": 12}
     return {**sizes, **filters, "cell_clip": 0.5, "proj_clip": 0.4, **changes}
 
 
-# Changes of the published options.
+# Name of a case: options that differ from the published ones.
 CASES = {
     "published sizes": {},
     "published sizes, characters alone": {"word_dim": 0},
@@ -60,7 +60,7 @@ ODD = (*SPECIAL, "", "\u3000", "😀", "ᚠᚢᚦ", "e\u0301", "👩\u200d👧",
 
 
 def config_of(changes):
-    """Returns the options of the original with changes."""
+    """Returns the published options with the changes of a case."""
     config = {**copy.deepcopy(PACKAGED), "dropout": 0.1}
     config["classifier"] = {"name": "sampled_softmax", "n_samples": 8192}
     for name, value in changes.items():
@@ -70,7 +70,7 @@ def config_of(changes):
 
 
 def write_case(name, folder):
-    """Writes what the original has besides the weights: its config, options and dictionaries."""
+    """Writes the files of a model except its weights: config, options and dictionaries."""
     config = config_of(CASES[name])
     folder.mkdir(parents=True)
     named = f"configs/{PACKAGED_NAMES[0]}"  # in the package of the original
@@ -105,7 +105,7 @@ def dictionary_words():
 
 
 def make_sentences():
-    """Returns 200 sentences: 25 in each script, with odd tokens, of 0 to 30 tokens."""
+    """Returns 200 sentences of 0 to 30 tokens: 25 in each script, with unusual tokens."""
     draw = random.Random(0)
     sentences = []
     for words in WORDS.values():

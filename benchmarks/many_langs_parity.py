@@ -76,7 +76,7 @@ def peer(python, task, folder):
 
 
 def rows_of(names, folder, python, gaps):
-    """Yields the rows of models that tfreps reads, and appends the largest differences."""
+    """Yields a row for each model that tfreps reads; appends its largest difference to `gaps`."""
     sentences = json.loads((folder / "sentences.json").read_text("utf-8"))
     for name in names:
         write_case(name, folder / name)
@@ -111,7 +111,7 @@ def difference(ours, theirs):
 
 
 def refusal(name, folder, python):
-    """Returns the error with which tfreps refuses a model."""
+    """Returns the message of the error that tfreps raises for a model."""
     import tfreps
 
     write_case(name, folder / name)

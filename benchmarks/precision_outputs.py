@@ -97,7 +97,7 @@ def compare_classifiers(models, options):
 
 
 def changes(outputs):
-    """Returns the number of outputs, of those that differ, and the largest difference of others."""
+    """Returns `(number of outputs, number that differ, largest difference of the others)`."""
     same = [distance for equal, distance in outputs if equal]
     return len(outputs), len(outputs) - len(same), f"{max(same, default=0.0):.3f}"
 

@@ -15,7 +15,7 @@ CALLERS = bilm_pretrainer, summed_gradients  # modules that call `sum_gradients`
 
 @contextlib.contextmanager
 def recorded_gradients():
-    """Context manager that yields a list to which every step adds the gradients that it sums.
+    """Yields, in a context, a list to which every step adds the gradients that it sums.
 
     Only steps that are traced in the context are recorded, and only with several replicas. The
     gradients are those of this replica before the sum: tensors and `tf.IndexedSlices`.

@@ -117,7 +117,7 @@ def clients_of(protocol, ports, text):
 
 
 def latencies(export, options):
-    """Prints the latency and throughput of clients that ask again when they have an answer."""
+    """Prints the latency and throughput of clients that wait for each response."""
 
     def rows():
         for protocol in PROTOCOLS:
@@ -133,7 +133,7 @@ def latencies(export, options):
 
 
 def arrivals(export, options):
-    """Prints latencies of requests at random times, few and half as many as can be answered."""
+    """Prints latencies of requests at random times, at a low rate and at half the highest."""
     with serving(export) as (_, ports):
         make = clients_of("gRPC", ports, options.text)
         run_processes(make, CLIENTS[-1], options.seconds / 5)

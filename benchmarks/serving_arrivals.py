@@ -1,4 +1,4 @@
-"""Sends requests at random times, whether or not the previous ones are answered."""
+"""Sends requests at random times, without waiting for the previous responses."""
 
 import functools
 import random

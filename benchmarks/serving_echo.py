@@ -1,4 +1,4 @@
-"""Bare server of grpc.aio that answers every request with the same bytes.
+"""Runs a bare server of grpc.aio that responds to every request with the same bytes.
 
     python -m benchmarks.serving_echo 391
 

@@ -1,4 +1,4 @@
-"""Runs concurrent clients that send the next request as soon as they have an answer."""
+"""Runs concurrent clients that send the next request when the previous response arrives."""
 
 import http.client
 import json
@@ -16,7 +16,7 @@ START = None  # in a process of `run_processes`, the barrier at which all client
 
 
 class Load(NamedTuple):
-    """Latencies of the answers in seconds, errors of the failed requests, and total seconds."""
+    """Latencies of the responses in seconds, errors of the failed requests, and total seconds."""
 
     latencies: list
     failures: list
@@ -27,7 +27,7 @@ class Load(NamedTuple):
         return len(self.latencies) / self.seconds
 
     def percentile(self, share):
-        """Returns the latency, in milliseconds, that a share of the answers did not exceed."""
+        """Returns the latency, in milliseconds, that a share of the responses did not exceed."""
         ordered = sorted(self.latencies)
         return 1000 * ordered[max(-(-int(share * 1000) * len(ordered) // 1000) - 1, 0)]
 
@@ -94,7 +94,7 @@ def run_processes(make_client, clients, seconds=None, requests=None):
 
 
 def share_start(barrier):
-    """Keeps the barrier at which the clients of all processes wait."""
+    """Stores the barrier at which the clients of all processes wait."""
     global START
     START = barrier
 

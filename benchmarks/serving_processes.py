@@ -8,7 +8,7 @@ import sys
 
 @contextlib.contextmanager
 def serving(export, *flags):
-    """Context manager that starts a server; yields its process and its ports by protocol."""
+    """Starts a server in a context; yields its process and its ports by protocol."""
     command = ["tfreps", "serve", f"tagger={export}", *flags]
     command += ["--rest-port", "0", "--grpc-port", "0", "--poll-seconds", "0.2"]
     with running(command, num_ports=2) as (process, ports):
@@ -17,7 +17,7 @@ def serving(export, *flags):
 
 @contextlib.contextmanager
 def running(command, num_ports):
-    """Context manager that runs a module; yields its process and the ports that it prints."""
+    """Runs a module in a context; yields its process and the ports that it prints."""
     command = [sys.executable, "-m", *command]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
@@ -34,7 +34,7 @@ def running(command, num_ports):
 
 @contextlib.contextmanager
 def bare_server(make_client):
-    """Context manager that starts a bare gRPC server with answers as long as those of a client."""
+    """Starts a bare gRPC server in a context, whose responses are as long as those of a client."""
     ask, close = make_client()
     size = len(ask())
     close()

@@ -154,7 +154,7 @@ def draw_lengths(lengths, path):
 
 @contextlib.contextmanager
 def two_plots(path, x_label, *titles):
-    """Context manager that yields two axes, and then writes their figure to a file."""
+    """Yields two axes in a context, and then writes their figure to a file."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9, 3.5), layout="constrained")

@@ -1,4 +1,4 @@
-"""write_tagger: exports a small untrained tagger, which is as fast as a trained one."""
+"""Exports a small untrained tagger, which is as fast as a trained one."""
 
 TAGS = [f"TAG{number}" for number in range(9)]
 

@@ -1,4 +1,4 @@
-"""Measures how long programs take to start: imports, help, and the answer for one line of text.
+"""Measures how long programs take to start: imports, help, and the output for one line of text.
 
     python -m benchmarks.startup --run demo/tagger --export demo/exports/tagger
     python -m benchmarks.startup --only tag --run demo/tagger --before ../earlier/.venv/bin/python

@@ -1,4 +1,4 @@
-"""The text of the benchmarks: the help topics of Python, in which tokens repeat as in other text.
+"""Reads the help topics of Python, whose tokens repeat as in other text, for benchmarks.
 
 This module imports only the standard library, since a peer has its own environment.
 """

@@ -1,4 +1,4 @@
-"""Measures the recurrent product of ELMo's LSTM in several forms.
+"""Measures the recurrent multiplication of ELMo's LSTM in several forms.
 
     python -m benchmarks.wide_matmul
     ONEDNN_MAX_CPU_ISA=AVX2 python -m benchmarks.wide_matmul --rows 128

@@ -11,7 +11,7 @@ import sys
 
 
 def capture(address, path, text):
-    """Enters a text on the page, waits for the answers and saves the whole page as a PNG file."""
+    """Enters a text on the page, waits for the responses and saves the whole page as a PNG file."""
     from playwright.sync_api import expect, sync_playwright
 
     with sync_playwright() as playwright:

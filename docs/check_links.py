@@ -14,7 +14,7 @@ import urllib.parse
 
 
 class Page(html.parser.HTMLParser):
-    """The links and ids of one page."""
+    """Parser that collects the links and ids of one page."""
 
     def __init__(self, text):
         super().__init__()

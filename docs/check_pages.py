@@ -23,7 +23,7 @@ RAW = re.compile(
     r"\{(image|doc|ref|grid|toctree)\}|<span class=",
     re.M,
 )
-# What the reader sees as text: code is left out, since it may show markup on purpose.
+# Selects the text of a page without its code, which may show markup on purpose.
 PROSE = """() => {
     const copy = document.querySelector("main, body").cloneNode(true);
     copy.querySelectorAll("pre, code, script, style").forEach((node) => node.remove());

@@ -24,7 +24,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx_copybutton",
     "sphinx_design",
-    "architectures",  # the rest are files of _ext/
+    "architectures",  # this and the following are files of _ext/
     "docstrings",
     "linked_names",
     "page_code",

@@ -7,7 +7,7 @@ import subprocess
 CHECKOUT = pathlib.Path(__file__).resolve().parent.parent
 WIDTH = 28  # width of the column of names
 
-# Descriptions of what has no docstring. Other folders are described by their __init__.py.
+# Descriptions of folders and files without a docstring. Other folders have an __init__.py.
 COMMENTS = {
     "Makefile": "Targets: install, demo, test, check, test-slow, docs, bench, tree, api, wheel",
     "pyproject.toml": "The build system and the settings of ruff and pytest",
@@ -27,7 +27,7 @@ LEFT_OUT = ("tests/", "docs/", "training/recipes/", ".")  # described as a whole
 
 
 def tracked_files(root=CHECKOUT):
-    """Returns the files that git knows, whoever owns the checkout. `git add` new ones first."""
+    """Returns the files that git tracks, even if another user owns the checkout."""
     command = ["git", "-c", "safe.directory=*", "ls-files"]
     found = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True).stdout
     return sorted({name for name in found.splitlines() if (root / name).is_file()})

@@ -172,7 +172,7 @@ def small_heap():
 
 @pytest.fixture
 def hub(tmp_path, monkeypatch):
-    """A `LocalHub`, which `huggingface_hub` asks, and empty caches."""
+    """Returns a `LocalHub` for the requests of `huggingface_hub`, whose caches are empty."""
     from huggingface_hub import constants
 
     from tests.presets.local_hub import LocalHub

@@ -6,7 +6,7 @@ from tests.exported_models import MAKERS
 
 
 class OnCPU(NamedTuple):
-    """Places of an operation that has no GPU kernel, and why it is used.
+    """Operation without a GPU kernel: where it occurs, and the reason.
 
     Args:
         reason: str. Tensor that it computes.

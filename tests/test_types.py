@@ -1,4 +1,4 @@
-"""What is public has known types, as pyright sees it (`make check`)."""
+"""Public names have types that pyright knows (`make check`)."""
 
 import json
 import os

@@ -240,7 +240,7 @@ def path():
 
 
 def draw(*_):
-    """Writes all figures into an ignored folder."""
+    """Writes the SVG files of all models into a folder that git ignores."""
     import matplotlib
 
     FOLDER.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Lets classes that are based on Apache Beam be described where it is not installed."""
+"""Replaces Apache Beam where it is not installed, so that classes based on it have pages."""
 
 import contextlib
 import importlib.abc
@@ -18,7 +18,7 @@ class _Names(type):
 
 
 class StandIn(metaclass=_Names):
-    """Class in the place of every name of a package: a base class, generic type or function."""
+    """Replacement for any name of a package: a base class, a generic type or a function."""
 
     def __init__(self, *args):
         pass
@@ -45,10 +45,10 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 @contextlib.contextmanager
 def beam_stand_in():
-    """Context manager in which `apache_beam` can be imported, even if it is not installed.
+    """Makes `apache_beam` importable in a context, even if it is not installed.
 
-    Modules of tfreps that are imported in it keep the stand-ins, so that they can be described, but
-    not used.
+    Modules of tfreps that are imported in the context keep the replacements, so they can be
+    documented, but not used.
     """
     if importlib.util.find_spec(BEAM) is not None:
         yield

@@ -69,7 +69,7 @@ def converted(lines):
 
 
 def separated(text):
-    r"""Separates inline code from letters after it, as in `X`s, which would stop it being code.
+    r"""Separates inline code from letters after it, as in `X`s, which would make it plain text.
 
     Code with a backslash becomes a literal, in which a backslash is not an escape.
 

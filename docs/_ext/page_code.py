@@ -111,7 +111,8 @@ class PageSession:
     def run_command(self, command):
         from tfreps.__main__ import main
 
-        printed = io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True)  # has a `buffer`
+        # Unlike StringIO, these have the attribute `buffer`.
+        printed = io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True)
         errors = io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True)
         with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(errors):
             code = main(shlex.split(command, comments=True)[1:])
@@ -161,7 +162,7 @@ def main(argv):
     import keras
 
     source, target, *pages = argv
-    logging.getLogger("tensorflow").setLevel(logging.ERROR)  # one process traces many functions
+    logging.getLogger("tensorflow").setLevel(logging.ERROR)  # warns about many traces
     for page in pages:
         folder = pathlib.Path(target, page)
         folder.parent.mkdir(parents=True, exist_ok=True)

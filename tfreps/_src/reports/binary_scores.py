@@ -71,7 +71,7 @@ def auc(y_true: ArrayLike, y_score: ArrayLike) -> float:
 def best_threshold(y_true: ArrayLike, y_score: ArrayLike) -> BestThreshold:
     """Finds the threshold with the best F1.
 
-    Choose the threshold on the development set, and apply it to the test set with `scores_at`.
+    Choose the threshold on the validation set, and apply it to the test set with `scores_at`.
 
     Args:
         y_true: Sequence of bool or 0/1. Whether each example is positive.

@@ -33,7 +33,7 @@ def stratified_split(
 
     Returns:
         tuple of two lists of int. Positions of the examples in the first part (such as a training
-        set) and in the second part (such as a development set), each in ascending order.
+        set) and in the second part (such as a validation set), each in ascending order.
 
     Raises:
         ValueError: If a class has only one example and `singletons` is `"error"`; there are fewer
