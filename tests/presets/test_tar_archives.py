@@ -101,6 +101,32 @@ def test_headers_are_not_read_as_a_whole(tmp_path, kind):
         unpack(tmp_path / "a.tgz")
 
 
+@pytest.mark.parametrize(
+    "header, message",
+    [
+        (b"1" * (1 << 20), "a header of 1,048,576 bytes"),
+        (b"1" * (1 << 15), "a header that is not valid"),
+        (b"1 hdrcharset=" * 2500, "a header that is not valid"),
+        (b"22 GNU.sparse.major=1\n22 GNU.sparse.minor=0\n", "not enough values"),
+        (b"22 GNU.sparse.major=x\n20 GNU.sparse.size=x\n", "invalid literal for int"),
+    ],
+)
+def test_headers_that_are_not_valid(tmp_path, header, message):
+    """`tarfile` would take more than a minute for the first."""
+    pax = entry("pax", tarfile.XHDTYPE, size=len(header)).tobuf() + header
+    content = pax + bytes(-len(pax) % 512) + entry("a", size=9).tobuf() + bytes(1536)
+    with gzip.open(tmp_path / "a.tgz", "wb", compresslevel=1) as file:
+        file.write(content * 20)
+    with pytest.raises(ValueError, match=f"a.tgz cannot be extracted: {message}"):
+        unpack(tmp_path / "a.tgz")
+
+
+def test_long_names_that_are_valid(tmp_path):
+    name = "/".join(["9" * 60] * 60)
+    path = archive(tmp_path / "a.tgz", (entry(name), b"x"), form=tarfile.PAX_FORMAT)
+    assert (unpack(path) / name.partition("/")[2]).read_bytes() == b"x"
+
+
 @pytest.mark.parametrize("name", ["a.tgz", "a.tar.bz2"])
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.9])
 def test_a_part_of_an_archive(tmp_path, cache, name, share):

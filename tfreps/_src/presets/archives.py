@@ -4,6 +4,7 @@ import bz2
 import gzip
 import os
 import pathlib
+import re
 import shutil
 import stat
 import tarfile
@@ -18,7 +19,10 @@ from tfreps._src.presets.cache_folder import folder_of, missing
 
 LARGEST_RATIO = 100  # an archive may unpack to at most this many times its size
 MOST_MEMBERS = 10_000
-LARGEST_READ = 1 << 20  # bytes: headers of a tar archive say how much of them must be read
+LARGEST_READ = 1 << 20  # bytes
+LARGEST_HEADER = 1 << 16  # bytes of the headers before one file of a tar archive
+# In long headers, `tarfile` searches for numbers and for this key in quadratic time.
+SLOW = re.compile(rb"\d{64}|hdrcharset=.*hdrcharset=", re.DOTALL)
 MACOS = ("__MACOSX", ".DS_Store")  # entries that macOS adds to archives
 BROKEN = (
     *(zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError),
@@ -77,9 +81,9 @@ def _extract_tar(path: pathlib.Path, folder: pathlib.Path) -> None:
     with opened(path) as file, replacing(folder) as temporary:
         temporary.mkdir()
         try:
-            reads: Any = _SmallReads(file)
+            reads: Any = _Headers(file)
             with tarfile.open(fileobj=reads, mode="r:") as archive:
-                for member in _checked_members(path, archive):
+                for member in _checked_members(path, archive, reads):
                     target = temporary / member.name
                     target.parent.mkdir(parents=True, exist_ok=True)
                     source: Any = archive.extractfile(member)
@@ -93,29 +97,47 @@ def _extract_tar(path: pathlib.Path, folder: pathlib.Path) -> None:
             if error.errno is not None:  # an error of the disk
                 raise
             raise _broken(path, error) from error  # errors of the decompressors
+        except ValueError as error:
+            if str(path) in str(error):
+                raise
+            raise _broken(path, error) from error  # errors of `tarfile` about numbers
 
 
-def _checked_members(path: pathlib.Path, archive: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
+def _checked_members(
+    path: pathlib.Path, archive: tarfile.TarFile, reads: "_Headers"
+) -> Iterator[tarfile.TarInfo]:
     size = 0
     for count, member in enumerate(archive, 1):
         size += member.size
         _check_sizes(path, count, size)
-        if _is_of_macos(member.name) or member.isdir():
-            continue
-        _check_member(path, member.name, not member.isreg())
-        yield member
+        if not _is_of_macos(member.name) and not member.isdir():
+            _check_member(path, member.name, not member.isreg())
+            reads.left = None  # the content is read now
+            yield member
+        reads.left = LARGEST_HEADER
 
 
-class _SmallReads:
-    """Binary file whose reads are small, for `tarfile`, which reads long headers as a whole."""
+class _Headers:
+    """Binary file for `tarfile`, which reads long headers as a whole and parses them slowly.
+
+    `left` is the number of bytes that the headers before the next file may still have, or `None`
+    while the content of a file is read.
+    """
 
     def __init__(self, file: BinaryIO):
         self.file, self.seek, self.tell = file, file.seek, file.tell
+        self.left: int | None = LARGEST_HEADER
 
     def read(self, size: int) -> bytes:
-        if not 0 <= size <= LARGEST_READ:
+        if self.left is None:
+            return self.file.read(size)
+        if not 0 <= size <= self.left:
             raise tarfile.ReadError(f"a header of {size:,} bytes")
-        return self.file.read(size)
+        self.left -= size
+        header = self.file.read(size)
+        if size > tarfile.BLOCKSIZE and SLOW.search(header):
+            raise tarfile.ReadError("a header that is not valid")
+        return header
 
 
 def _is_of_macos(name: str) -> bool:
