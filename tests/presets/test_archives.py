@@ -106,6 +106,15 @@ def test_a_part_of_an_archive(tmp_path, cache, share):
         unpack(path)
 
 
+def test_an_archive_without_its_middle(tmp_path, cache):
+    content = archive(tmp_path / "whole.zip", {"a": "x" * 999, "b": "y" * 999}, 0).read_bytes()
+    path = tmp_path / "a.zip"
+    path.write_bytes(content[:100] + content[1900:])
+    with pytest.raises(ValueError, match="cannot be extracted: .*download it again"):
+        unpack(path)
+    assert not [item for item in cache.iterdir() if item.is_dir()]
+
+
 def test_a_changed_byte(tmp_path, cache):
     path = archive(tmp_path / "a.zip", {"a": "x" * 999}, zipfile.ZIP_STORED)
     content = bytearray(path.read_bytes())

@@ -1,3 +1,5 @@
+import sys
+
 import pytest
 import tensorflow as tf
 
@@ -45,6 +47,12 @@ def test_what_is_not_there():
 def test_a_file_system_that_tensorflow_has_not():
     with pytest.raises(ValueError, match="it has no file system for s3://. Install"):
         copy_remote("s3://bucket/elmo")
+
+
+def test_a_scheme_that_no_file_system_has(monkeypatch):
+    monkeypatch.setitem(sys.modules, "tensorflow", None)  # it is not imported
+    with pytest.raises(ValueError, match="does not support ftp://. Use an address with https://"):
+        copy_remote("ftp://host/model.zip")
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,10 @@ import zipfile
 
 import pytest
 
+import tfreps
 from tfreps._src.presets import preset_table
 from tfreps._src.presets.sources import fetch, fetched
+from tfreps._src.presets.web_files import cached_path
 
 ELMO = "elmo_2x8_options.json", "elmo_2x8_weights.hdf5"
 
@@ -66,7 +68,11 @@ def test_errors_name_the_source(hub, tmp_path):
     ):
         with pytest.raises(ValueError) as raised:
             broken(source)
-        assert raised.value.args == (f"{file}: broken; see {folder}", 7)
+        text, number = raised.value.args
+        assert text.partition(" If the downloaded file is damaged, ")[0] == (
+            f"{file}: broken; see {folder}"
+        )
+        assert number == 7
 
 
 def test_a_local_folder_comes_before_a_name(tmp_path, monkeypatch):
@@ -117,3 +123,23 @@ def test_the_only_file_of_vectors(hub, tmp_path):
     hub.files["a.vec.gz"] = b"compressed"
     with fetched(f"{hub.url}/files/a.vec.gz", (".vec",)) as path:
         assert path.read_bytes() == b"compressed"
+
+
+def test_a_downloaded_archive_that_is_damaged_is_removed(hub):
+    hub.files["bert.zip"] = b"Too many requests"
+    url = f"{hub.url}/files/bert.zip"
+    for _ in range(2):
+        message = "bert.zip cannot be extracted: File is not a zip .* The downloaded file was remov"
+        with pytest.raises(ValueError, match=message):
+            fetch(url)
+        assert not cached_path(url).exists()
+
+
+def test_a_downloaded_file_that_is_damaged_is_named(hub):
+    hub.files |= {f"elmo/{each}": b'{"error": "too many requests"}' for each in ELMO}
+    url = f"{hub.url}/files/elmo/{ELMO[0]}"
+    with pytest.raises(ValueError) as raised:
+        tfreps.load(url)
+    assert str(raised.value).startswith(f"{url}: ")
+    sentence = f" If the downloaded file is damaged, delete {cached_path(url)}."
+    assert str(raised.value).endswith(sentence)

@@ -56,7 +56,7 @@ def test_the_only_folder_is_the_model(tmp_path, name, form):
     assert unpack(path) == folder and (folder / "config.json").read_text() == "kept"
 
 
-@pytest.mark.parametrize("name", ["../x", "a/../../x", "/etc/x", "C:/x", "a\\x"])
+@pytest.mark.parametrize("name", ["../x", "a/../../x", "/etc/x", "C:/x", "a\\x", "a\nx"])
 def test_names_that_leave_the_folder(tmp_path, cache, name):
     path = archive(tmp_path / "a.tgz", (entry("config.json"), b"{}"), (entry(name), b"x"))
     with pytest.raises(ValueError, match="which is not a safe path: "):

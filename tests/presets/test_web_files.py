@@ -123,6 +123,34 @@ def test_a_file_that_changed_is_not_continued(hub, url, monkeypatch):
     assert download_file(url).read_bytes() == CONTENT[::-1]
 
 
+@pytest.mark.parametrize("has_head", [True, False])
+def test_a_part_that_is_longer_than_the_file(hub, url, monkeypatch, has_head):
+    """A server answers a request for the bytes after the end of a file with 416."""
+    monkeypatch.setattr("time.sleep", lambda seconds: None)
+    if not has_head:
+        monkeypatch.setattr(web_files, "_size_and_tag", lambda url: (None, "tag"))
+    hub.cuts["/files/elmo/weights.hdf5"] = [70_000] + [0] * 6
+    with pytest.raises(ValueError, match="cannot be downloaded"):
+        download_file(url)
+    [name] = names(cached_path(url))
+    cached_path(url).with_name(name).write_bytes(CONTENT + b"more")
+    assert download_file(url).read_bytes() == CONTENT
+    assert names(cached_path(url)) == ["weights.hdf5"]
+
+
+PAGE = b"\n<!DOCTYPE html>\n<html><body>Too many requests</body></html>"
+
+
+def test_a_page_in_place_of_the_file(hub, url):
+    hub.files["elmo/weights.hdf5"] = PAGE
+    with pytest.raises(ValueError, match="the server sent a web page in place of the file"):
+        download_file(url)
+    assert names(cached_path(url)) == []
+    hub.files |= {"elmo/weights.hdf5": CONTENT, "elmo/page.html": PAGE}
+    assert download_file(url).read_bytes() == CONTENT
+    assert download_file(url.replace("weights.hdf5", "page.html")).read_bytes() == PAGE
+
+
 def test_a_server_without_ranges_starts_again(hub, url, monkeypatch):
     monkeypatch.setattr("time.sleep", lambda seconds: None)
     path = "/files/elmo/weights.hdf5"
@@ -189,7 +217,15 @@ def test_names_with_spaces_and_other_letters(hub, name):
 
 
 @pytest.mark.parametrize(
-    "url", ["https://host/", "https:///x", "ftp://host/x", "https://host/a/.."]
+    "url",
+    [
+        "https://host/",
+        "https:///x",
+        "ftp://host/x",
+        "https://host/a/..",
+        "https://h/a%0Ab",
+        "https://h/a%00",
+    ],
 )
 def test_urls_that_name_no_file(url):
     with pytest.raises(ValueError, match="must have the form https://host/path/file"):

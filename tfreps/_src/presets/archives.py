@@ -1,6 +1,7 @@
 """unpack: safely extracts a zip or tar archive of a published model into the cache."""
 
 import bz2
+import errno
 import gzip
 import os
 import pathlib
@@ -53,6 +54,10 @@ def unpack(path: str | os.PathLike[str]) -> pathlib.Path:
             try:
                 extract(path, folder)
             except BROKEN as error:
+                raise _broken(path, error) from error
+            except OSError as error:
+                if error.errno != errno.EINVAL:  # of a zip without a part in the middle
+                    raise
                 raise _broken(path, error) from error
     inside = list(folder.iterdir())
     return inside[0] if len(inside) == 1 and inside[0].is_dir() else folder
@@ -147,12 +152,12 @@ def _is_of_macos(name: str) -> bool:
 def _check_member(path: pathlib.Path, name: str, is_link: bool) -> None:
     """Raises a ValueError if a member of an archive is not safe to extract."""
     parts = name.replace("\\", "/").split("/")
-    is_absolute = not name or name.startswith(("/", "\\"))
-    if is_absolute or ".." in parts or ":" in parts[0] or "\\" in name:
+    is_unsafe = name.startswith(("/", "\\")) or "\\" in name or name.splitlines() != [name]
+    if is_unsafe or ".." in parts or ":" in parts[0]:
         raise ValueError(
             f"{path} contains {name!r}, which is not a safe path: it is empty or absolute, or "
-            "contains '..', a drive or a backslash. tfreps does not extract such archives. "
-            "Download the archive again from its publisher."
+            "contains '..', a drive, a backslash or a line break. tfreps does not extract such "
+            "archives. Download the archive again from its publisher."
         )
     if is_link:
         raise ValueError(f"{path} contains the link {name!r}, which tfreps does not extract.")

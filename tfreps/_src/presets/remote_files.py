@@ -8,6 +8,8 @@ from tfreps._src.files.atomic_files import replacing
 from tfreps._src.presets.cache_folder import folder_of, missing
 from tfreps._src.presets.module_folders import MODULES, module_folders
 
+UNKNOWN = "ftp", "ftps", "sftp"  # schemes that no file system of TensorFlow has
+
 
 def is_remote(source: str) -> bool:
     """Returns True if a source begins with a scheme, as in `gs://bucket/folder`."""
@@ -21,6 +23,12 @@ def copy_remote(source: str) -> pathlib.Path:
     subfolders, only `configs` of ELMoForManyLangs and those that a modules.json of
     sentence-transformers names are copied.
     """
+    scheme = source.split("://")[0]
+    if scheme in UNKNOWN:
+        raise ValueError(
+            f"{source} cannot be downloaded: tfreps does not support {scheme}://. Use an address "
+            "with https://, or download the file by other means and pass its path."
+        )
     import tensorflow as tf
 
     gfile, source = tf.io.gfile, source.rstrip("/")
@@ -40,7 +48,6 @@ def copy_remote(source: str) -> pathlib.Path:
                         (temporary / name).parent.mkdir(parents=True, exist_ok=True)
                         gfile.copy(path, str(temporary / name))
     except tf.errors.UnimplementedError as error:
-        scheme = source.split("://")[0]
         raise ValueError(
             f"TensorFlow cannot read {source}: it has no file system for {scheme}://. Install and "
             "import the package that adds it (tensorflow-io for s3://), or copy the files to a "

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from tfreps._src.presets import hub_repositories, preset_table
 from tfreps._src.presets.archives import is_archive, unpack
+from tfreps._src.presets.cache_folder import cache_folder
 from tfreps._src.presets.remote_files import copy_remote, is_remote
 from tfreps._src.presets.web_files import download_file
 
@@ -63,7 +64,15 @@ def fetch(source: str | os.PathLike[str]) -> pathlib.Path:
             "a URL, or a repository such as hf://google-bert/bert-base-chinese."
             + _suggestion(os.fspath(source))
         )
-    return unpack(path) if is_archive(path) and path.is_file() else path
+    if not is_archive(path) or not path.is_file():
+        return path
+    try:
+        return unpack(path)
+    except ValueError as error:
+        if error.__cause__ is None or not _is_download(path):  # the archive is not damaged
+            raise
+        path.unlink()
+        raise ValueError(f"{error} The downloaded file was removed.") from error
 
 
 @contextlib.contextmanager
@@ -94,7 +103,12 @@ def fetched(
         yield path if suffixes is None or path.is_file() else _only_file(path, suffixes)
     except ValueError as error:
         if path != pathlib.Path(source):
+            text = str(error)
+            files = [] if not _is_download(path) else sorted(pathlib.Path(local).iterdir())
             parts = [x.replace(local, given) if isinstance(x, str) else x for x in error.args]
+            damaged = next((file for file in files if str(file) in text), None)
+            if damaged is not None:
+                parts[0] = f"{parts[0]} If the downloaded file is damaged, delete {damaged}."
             error.args = tuple(parts)
         raise
 
@@ -112,6 +126,11 @@ def _local(source: str) -> pathlib.Path:
     if not path.exists() and source in preset_table.rows():
         return preset_table.download_preset(source)
     return path
+
+
+def _is_download(path: pathlib.Path) -> bool:
+    """Returns True if a path is that of a file from a URL, or of a folder of such files."""
+    return any(cache_folder() / kind in path.parents for kind in ("urls", "presets"))
 
 
 def _only_file(folder: pathlib.Path, suffixes: tuple[str, ...]) -> pathlib.Path:

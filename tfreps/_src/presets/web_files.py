@@ -19,6 +19,7 @@ HINT = (
     "Check the address and the connection, and try again. A partial download is resumed if the "
     "server supports this."
 )
+PAGES = ".html", ".htm"
 PLAIN = {"accept-encoding": "identity"}  # the bytes of the file, whose number is known
 
 
@@ -48,7 +49,8 @@ def cached_path(url: str) -> pathlib.Path:
     """Returns the path in the cache for a URL. Files from one folder are stored in one folder."""
     parts = urllib.parse.urlsplit(url)
     parent, _, name = urllib.parse.unquote(parts.path).rpartition("/")
-    if parts.scheme not in ("http", "https") or not parts.netloc or name in ("", ".", ".."):
+    is_name = name not in ("", ".", "..") and name.isprintable()
+    if parts.scheme not in ("http", "https") or not parts.netloc or not is_name:
         raise ValueError(f"The URL of a file must have the form https://host/path/file; got {url}.")
     query = "" if parts.query in ("", "raw=1", "download=1") else f"?{parts.query}"
     folder = folder_of("urls", f"{parts.scheme}://{parts.netloc}{parent}{query}")
@@ -71,9 +73,13 @@ def _download(url: str, path: pathlib.Path, checksum: str | None, size: int | No
         if other != partial or not (tag or checksum):  # the file may have changed
             other.unlink()
     with naming(path):
-        check_space(path, (found or 0) - (partial.stat().st_size if partial.exists() else 0))
+        have = partial.stat().st_size if partial.exists() else 0
+        if found is None or have > found:  # the end of the file cannot be recognized, or is passed
+            partial.unlink(missing_ok=True)
+            have = 0
+        check_space(path, (found or 0) - have)
         with naming_source(url, "downloaded", HINT), open(partial, "ab") as file:
-            sizes = {"resume_size": file.tell(), "expected_size": found}
+            sizes = {"resume_size": have, "expected_size": found}
             http_get(url, file, **sizes, headers=PLAIN, displayed_filename=path.name)
     if checksum is not None and not _is_right(partial, checksum):
         got = file_hash(partial, _algorithm(checksum))
@@ -83,7 +89,17 @@ def _download(url: str, path: pathlib.Path, checksum: str | None, size: int | No
             f"{checksum}. The file on the server has changed, or the download was damaged. The "
             "downloaded file was removed; try again, or use another source."
         )
+    if checksum is None and _is_page(partial) and path.suffix not in PAGES:
+        partial.unlink()
+        raise ValueError(
+            f"{url} cannot be downloaded: the server sent a web page in place of the file. {HINT}"
+        )
     os.replace(partial, path)
+
+
+def _is_page(path: pathlib.Path) -> bool:
+    with open(path, "rb") as file:
+        return file.read(1024).lstrip().lower().startswith((b"<!doctype html", b"<html"))
 
 
 def _size_and_tag(url: str) -> tuple[int | None, str | None]:
