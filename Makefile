@@ -60,9 +60,9 @@ demo: $(DEMO)
 	$(TFREPS) export demo/run --output demo/exports/elmo --explain
 	$(TFREPS) predict demo/exports/elmo "The function returns a list of names ."
 	$(TFREPS) demo-tags --output demo/tags --overwrite --max-sentences 4000
-	$(TFREPS) train-hmm --train demo/tags/train.conll --validation demo/tags/dev.conll \
+	$(TFREPS) train-hmm --train demo/tags/train.conll --validation demo/tags/validation.conll \
 	  --test demo/tags/test.conll --scheme bio --run demo/hmm --overwrite
-	$(TFREPS) train-tagger --train demo/tags/train.conll --validation demo/tags/dev.conll \
+	$(TFREPS) train-tagger --train demo/tags/train.conll --validation demo/tags/validation.conll \
 	  --test demo/tags/test.conll --scheme bio --tokens words --elmo demo/run --lowercase \
 	  --min-count 2 --embedding-dim 50 --units 64 --epochs 4 --batch-size 16 \
 	  --learning-rate 0.004 --schedule linear --warmup-steps 20 --run demo/tagger

@@ -15,7 +15,7 @@ autocast); ONNX Runtime has no bfloat16 on CPUs.
 Encoding calls the function that `tfreps export` writes. Encoding and training use texts without
 padding. Training consists of masked-LM steps with Adam on texts of 128 tokens, of which 20 are
 masked, without next-sentence prediction. Fine-tuning trains a classifier with two labels on the
-first 3 blocks, on texts as long as those of hotel_reviews. tfreps reads the texts in the batches of
+first 3 layers, on texts as long as those of hotel_reviews. tfreps reads the texts in the batches of
 `tfreps train-classifier`. Another library reads them in batches of 32, padded to the longest text
 of the batch; "by length" means that the texts are sorted by length first. Padding does not count as
 tokens. Steps of training are repeated a third as often as --repeats, and epochs of fine-tuning a

@@ -31,7 +31,7 @@ _SHARED = {"vocab_size": 19, "max_position_embeddings": 12, "pad_token_id": 0}
 def family_cases():
     """Returns the cases: all combinations that tfreps supports, as dicts of strings.
 
-    The masked-LM head of ELECTRA always has the exact gelu, so tfreps reads it only if the blocks
+    The masked-LM head of ELECTRA always has the exact gelu, so tfreps reads it only if the layers
     have it too.
     """
     found = []

@@ -13,7 +13,7 @@ import pathlib
 import re
 
 from benchmarks.rows import program_parser
-from tfreps.plots import new_figure, png_of
+from tfreps.plots import figure_to_png, new_figure
 
 HERE = pathlib.Path(__file__).resolve().parent
 CELL = re.compile(r"([\d,.]+) / ([\d,.]+) \(([\d.]+)(?:; ([^)]+))?\)")
@@ -102,7 +102,9 @@ def save(figure, path):
     """Writes a figure as a PNG file with a palette, which takes a third of the bytes."""
     from PIL import Image
 
-    Image.open(io.BytesIO(png_of(figure))).convert("RGB").quantize(64).save(path, optimize=True)
+    Image.open(io.BytesIO(figure_to_png(figure))).convert("RGB").quantize(64).save(
+        path, optimize=True
+    )
 
 
 if __name__ == "__main__":

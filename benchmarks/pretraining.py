@@ -11,7 +11,7 @@ benchmarks/peers/torch.txt. On the unlabeled reviews of fdu_mtl, tokenized into 
 punctuation, the program also trains a biLM with `tfreps pretrain-elmo`. `tfreps embed` then writes
 its vectors of the labeled reviews, truncated to 256 tokens, and of the sentences of mr. On the same
 unlabeled reviews, and on the training texts of hotel_reviews and resume_ner, the program trains a
-BERT (two for hotel_reviews, with 6 and with 3 blocks) with `tfreps pretrain-bert` without
+BERT (two for hotel_reviews, with 6 and with 3 layers) with `tfreps pretrain-bert` without
 next-sentence prediction. The BERT reads short texts first: on long texts, it would predict tokens
 by their frequency for a long time before it learned which positions are adjacent. All files are
 written to RUNS/TABLE-inputs. Existing files are not changed, and interrupted training runs are

@@ -199,20 +199,20 @@ TABLES = {
         "TextCNN, own vectors, linear features": (HOTEL + OWN + WIDE_CNN + LINEAR, 3),
         "S-LSTM": (HOTEL + SLSTM, 1),
         "S-LSTM, own vectors": (HOTEL + OWN + SLSTM, 1),
-        "BERT, 6 blocks, from scratch": (
+        "BERT, 6 layers, from scratch": (
             HOTEL_BERT + WHOLE + "--pooling first --epochs 12 " + SCRATCH,
             1,
         ),
         "+ pre-training": (HOTEL_BERT + WHOLE + "--pooling first", 1),
         "+ pooling: mean and max": (HOTEL_BERT + WHOLE, 1),
-        "+ 3 blocks of 6": (HOTEL_BERT + "--set truncation_rate=0", 1),
+        "+ 3 layers of 6": (HOTEL_BERT + "--set truncation_rate=0", 1),
         "+ cut texts: the recipe of aespresso": (HOTEL_BERT, 3),
-        "BERT of 3 blocks, n-grams": (HOTEL_BERT + BERT3 + NGRAMS, 3),
+        "BERT of 3 layers, n-grams": (HOTEL_BERT + BERT3 + NGRAMS, 3),
         "the same, longer texts, none held out": (
             HOTEL_BERT + BERT3 + NGRAMS + "--max-length 500 --validation-split 0 --epochs 8",
             1,
         ),
-        "first 3 blocks of 6, n-grams with dropout, longer texts": (
+        "first 3 layers of 6, n-grams with dropout, longer texts": (
             HOTEL_BERT + NGRAMS + "--max-length 500 --set linear_dropout=0.8",
             3,
         ),

@@ -157,7 +157,7 @@ CATALOGUE = {
             "neighbors": "nearest_cells",
             "input_term": "embedding",
             "sentence_normalization": "words",
-            "initial_state": "learned_apart",
+            "initial_state": "learned_separately",
             "boundary": "fixed",
             "state_dropout": 0.1,
             "l2": 0.1,

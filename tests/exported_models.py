@@ -51,7 +51,7 @@ def make_model(kind):
         "plain": lambda: Tagger(embedder(), ["NOUN", "VERB"]),
         "window": lambda: Tagger(LinearEncoder(size, 5, num_buckets=64), TAGS, "bio"),
         "hmm": lambda: HMMTagger(size, TAGS, "bio"),
-        "cnn": lambda: Classifier(TextCNN(embedder(), 7), LABELS, "pooled"),
+        "cnn": lambda: Classifier(TextCNN(embedder(), 7), LABELS, "pooled_output"),
         "attention": lambda: Classifier(embedder(), LABELS[:2], "attention"),
         "transformer": lambda: Classifier(transformer(), LABELS, "mean"),
         "embedder": lambda: SentenceEmbedder(

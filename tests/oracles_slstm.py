@@ -110,7 +110,7 @@ def slstm(x, weights, options):
         g, q = g + h.mean(axis=0), q + c.mean(axis=0)
     elif start == "learned":
         g, q = g + weights["initial_hidden"], q + weights["initial_cell"]
-    elif start == "learned_apart" and num_nodes:
+    elif start == "learned_separately" and num_nodes:
         g, q = weights["initial_sentence_hidden"], weights["initial_sentence_cell"]
     fixed = (0, n - 1) if boundary == "fixed" else ()
     for _ in range(options["num_steps"]):

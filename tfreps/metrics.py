@@ -1,7 +1,7 @@
 """Metrics: perplexity, span F1, token scores, AUC and the mean loss of sentences."""
 
 from tfreps._src.metrics import (
-    AreaUnderCurve,
+    AUC,
     Perplexity,
     SentenceLoss,
     SpanF1,
@@ -10,7 +10,7 @@ from tfreps._src.metrics import (
 )
 
 __all__ = [
-    "AreaUnderCurve",
+    "AUC",
     "Perplexity",
     "SentenceLoss",
     "SpanF1",

@@ -4,16 +4,14 @@ from tfreps._src.presets import (
     Preset,
     PresetFile,
     PresetTable,
-    fetch,
-    fetched,
-    table,
+    cached_path,
+    list_presets,
 )
 
 __all__ = [
     "Preset",
     "PresetFile",
     "PresetTable",
-    "fetch",
-    "fetched",
-    "table",
+    "cached_path",
+    "list_presets",
 ]

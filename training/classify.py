@@ -78,7 +78,7 @@ def classify(options):
                 file.write(write(prediction._replace(text=text)))
             progress(len(texts), sum(map(len, tokens)))
     if trained.num_truncated:
-        print(trained.cut_notice(), file=sys.stderr)
+        print(trained.truncation_message(), file=sys.stderr)
 
 
 def threshold_of(options, trained):

@@ -4,8 +4,8 @@ Authors of docstrings put code in backquotes, as in: pass `x` to ``np.dot``. The
 (B-CODE and I-CODE, scheme bio) and are removed from the sentence. The sentences are from the
 docstrings of the standard library and of the installed packages, tokenized like raw text with
 `--tokens words`. Only sentences of 5 to 60 tokens are used that contain code in at most half of
-their tokens. The files are train.conll, dev.conll and test.conll. No sentence occurs twice, and no
-source file contributes to two of these files.
+their tokens. The files are train.conll, validation.conll and test.conll. No sentence occurs twice,
+and no source file contributes to two of these files.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ BEGIN, END = "\ue000", "\ue001"  # private-use characters, which no text contain
 TOKEN = re.compile(rf"[{BEGIN}{END}]|\w+|[^\w\s]")
 SHORTEST, LONGEST = 5, 60  # tokens of a sentence
 MOST_CODE = 0.5  # largest share of code among the tokens of a sentence of prose
-PARTS = {"dev": 0.1, "test": 0.1, "train": 0.8}
+PARTS = {"validation": 0.1, "test": 0.1, "train": 0.8}
 COMMAND = Command(
     "demo-tags",
     __doc__,
@@ -76,15 +76,15 @@ def build(options):
             "standard library and of the installed packages. Install more packages."
         )
     folder.mkdir(parents=True, exist_ok=True)
-    for part in ("train", "dev", "test"):
+    for part in ("train", "validation", "test"):
         write(folder / f"{part}.conll", found[part].values())
         tags = [tag for tagged in found[part].values() for _, tag in tagged]
-        print(f"{part:5}  {len(found[part]):7,} sentences  {len(tags):9,} tokens  "
+        print(f"{part:10}  {len(found[part]):7,} sentences  {len(tags):9,} tokens  "
               f"{tags.count('B-CODE'):7,} spans of code")  # fmt: skip
     name = shlex.quote(str(folder))
     print(
         f"Wrote {folder}.\nNext: tfreps train-tagger --train {name}/train.conll --validation "
-        f"{name}/dev.conll --scheme bio --tokens words --run DIR."
+        f"{name}/validation.conll --scheme bio --tokens words --run DIR."
     )
 
 

@@ -189,7 +189,7 @@ def embed_lines(options, found):
     shape = count, found.model.vector_dim
     write_vectors(options.output, blocks(), shape, options.dtype)
     if found.num_truncated:
-        print(found.cut_notice())
+        print(found.truncation_message())
     print(f"Wrote {options.output}: {shape[0]:,} vectors of {shape[1]:,} numbers.")
     print("Next, to find the texts that are most similar to another:")
     source, path = shlex.quote(str(found.source)), shlex.quote(options.text)
@@ -209,7 +209,7 @@ def embed_pieces(options, found):
     for number, block in enumerate(blocks_of_lines(options)):
         index.update((text.strip(), str(first + i)) for i, text in enumerate(block))
         if not file.complete and number >= file.windows:
-            with file.window() as put:
+            with file.open_window() as put:
                 for i, output in enumerate(found.encode(block)):
                     put(first + i, output.vectors.astype(options.dtype))
         first += len(block)
@@ -346,7 +346,7 @@ def write(options, file, encoder, counts):
 
     frequent = [token for token, count in counts.most_common(options.cache) if count > 1]
     cached = of_totals(make_progress("token vectors", len(frequent)))
-    encoder.keep(frequent, lambda done: cached(done, 0))
+    encoder.cache_tokens(frequent, lambda done: cached(done, 0))
     index, digests, first, skipped = {}, [], 0, 0
     progress = None
     for number, window in enumerate(windows(read_sentences(options))):
@@ -357,7 +357,7 @@ def write(options, file, encoder, counts):
             skipped += sum(map(len, tokens))
         else:
             progress = progress or make_progress("sentences", counts.total() - skipped)
-            with file.window() as put:
+            with file.open_window() as put:
                 for i, vectors in encoder.encode(tokens):
                     put(first + i, vectors)
                     progress(1, len(tokens[i]))

@@ -78,7 +78,7 @@ COMMAND = Command(
     ],
     (
         "tfreps evaluate runs/ner --data test.conll",
-        "tfreps evaluate runs/ner --data dev.conll --fit-temperature",
+        "tfreps evaluate runs/ner --data validation.conll --fit-temperature",
         "tfreps evaluate runs/reviews --data test.jsonl --format json --label-field stars \\\n"
         "    --output metrics.json",
     ),
@@ -94,9 +94,9 @@ def evaluate(options):
     check_output(options.output, options.overwrite, read)
     from tfreps._src.inference.load import load_as
     from tfreps._src.inference.text_model import TextModel
-    from tfreps.presets import fetched
+    from tfreps._src.presets import local_copy
 
-    with fetched(options.model) as path, locked_to_store(options, path):
+    with local_copy(options.model) as path, locked_to_store(options, path):
         run, trained = RunFolder.open(path), load_as(TextModel, path)
         check_fit(options, trained.is_tagger)
         examples = read_examples(options, run, trained.is_tagger)
@@ -116,7 +116,7 @@ def evaluate(options):
             }
     say(results)
     if trained.num_truncated and not trained.is_tagger:
-        print(trained.cut_notice())
+        print(trained.truncation_message())
     if options.output:
         write_json(options.output, as_json(results))
         print(f"\nWrote {options.output}.")

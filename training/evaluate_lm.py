@@ -65,10 +65,10 @@ def main(argv=None):
 def evaluate(options):
     from tfreps._src.inference.load import load_as
     from tfreps._src.inference.text_bilm import TextBiLM
+    from tfreps._src.presets import local_copy
     from tfreps.models import BiLMPretrainer
-    from tfreps.presets import fetched
 
-    with fetched(options.model) as path:
+    with local_copy(options.model) as path:
         run, trained = RunFolder.open(path), load_as(TextBiLM, path)
     model, vocabulary = trained.model, trained.vocabulary
     if not isinstance(model, BiLMPretrainer):

@@ -54,7 +54,7 @@ COMMAND = Command(
         "tfreps launch --workers 2 -- pretrain-elmo --train 'corpus/train*.txt' \\\n"
         "    --vocabulary vocabulary.txt --size elmo_tiny --run runs/elmo",
         "tfreps launch --workers 4 --port 2222 --threads-per-worker 2 -- train-tagger \\\n"
-        "    --train train.conll --validation dev.conll --scheme bio --run runs/ner",
+        "    --train train.conll --validation validation.conll --scheme bio --run runs/ner",
         "tfreps launch --workers 2 -- pretrain-elmo --run runs/elmo --resume",
     ),
     usage="tfreps launch --workers N [options] -- COMMAND [ARGUMENTS ...]",

@@ -190,7 +190,7 @@ def draw_attention(options):
     from tfreps._src.inference.load import load
 
     read = load(options.model).attention(options.text, options.second)
-    fonts = plots.fonts_for(read.tokens, options.font)
+    fonts = plots.find_fonts(read.tokens, options.font)
     if fonts.hint:
         print(f"{fonts.hint} You can also pass a font file with --font.", file=sys.stderr)
     which = {"layer": options.layer, "head": options.head}

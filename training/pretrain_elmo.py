@@ -106,13 +106,13 @@ def train(options, earlier):
 
 def read_vocabulary(options, earlier):
     """Reads the vocabulary from the run to resume, else from --vocabulary, else from --init."""
-    from tfreps.presets import fetched
+    from tfreps._src.presets import local_copy
 
     if earlier and earlier.vocabulary_path.exists():
         return earlier.vocabulary()
     if options.vocabulary is not None:
         return text.Vocabulary.read(options.vocabulary)
-    with fetched(options.init) if options.init else contextlib.nullcontext() as init:
+    with local_copy(options.init) if options.init else contextlib.nullcontext() as init:
         if init is not None and (init / "vocabulary.txt").exists():
             return text.Vocabulary.read(init / "vocabulary.txt")
     raise ValueError("--vocabulary is missing. Create the file with tfreps build-vocabulary.")

@@ -60,9 +60,9 @@ HEAD = {
         str, None, "How to combine the output vectors of the encoder into one vector per text: "
         "their mean (mean), their maximum (max), both (mean_max), their sum divided by the square "
         "root of their number (mean_sqrt), their mean weighted by learned attention (attention), "
-        "the first vector (first), or the pooled output of the encoder (pooled). Defaults to "
-        "pooled for slstm and cnn, and to mean for the other encoders.",
-        ["mean", "max", "mean_max", "mean_sqrt", "attention", "first", "pooled"],
+        "the first vector (first), or the pooled output of the encoder (pooled_output). Defaults "
+        "to pooled_output for slstm and cnn, and to mean for the other encoders.",
+        ["mean", "max", "mean_max", "mean_sqrt", "attention", "first", "pooled_output"],
     ),
     "hidden_units": Option(
         int, None, "Width of a hidden layer between the pooling and the output layer. By default, "
@@ -122,7 +122,7 @@ def train(options, earlier):
     labeling.prepare(options, earlier)
     strategy = open_strategy(options.distribute)
     with strategy.scope():
-        bert = bert_inputs.read_bert(options, print, pooler=options.pooling == "pooled")
+        bert = bert_inputs.read_bert(options, print, pooler=options.pooling == "pooled_output")
     parts = read_parts(options, bert)
     labels = parts["train"].labels
     label_set = text.TagSet.from_sequences([labels], source="--train", word="label")

@@ -98,10 +98,10 @@ COMMAND = Command(
         Group("sentences without tags", "Baum-Welch training on raw text.", UNLABELED),
     ],
     (
-        "tfreps train-hmm --train train.conll --validation dev.conll --test test.conll \\\n"
+        "tfreps train-hmm --train train.conll --validation validation.conll --test test.conll \\\n"
         "    --scheme bmes --run runs/hmm",
         "tfreps train-hmm --train train.conll --scheme none --smoothing 0.1 --run runs/pos",
-        "tfreps train-hmm --train train.conll --validation dev.conll --scheme bio \\\n"
+        "tfreps train-hmm --train train.conll --validation validation.conll --scheme bio \\\n"
         "    --unlabeled more.txt --run runs/hmm",
     ),
 )  # fmt: skip

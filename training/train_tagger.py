@@ -46,9 +46,9 @@ COMMAND = Command(
         encoder_options.TAGGER, DATA, Group("tags", "Output layer that scores tags.", HEAD)
     ),
     (
-        "tfreps train-tagger --train train.conll --validation dev.conll --test test.conll \\\n"
-        "    --scheme bio --encoder bilstm --characters cnn --run runs/ner",
-        "tfreps train-tagger --train train.conll --validation dev.conll --scheme bio \\\n"
+        "tfreps train-tagger --train train.conll --validation validation.conll \\\n"
+        "    --test test.conll --scheme bio --encoder bilstm --characters cnn --run runs/ner",
+        "tfreps train-tagger --train train.conll --validation validation.conll --scheme bio \\\n"
         "    --encoder bert --bert hf://google-bert/bert-base-chinese --run runs/ner",
         "tfreps train-tagger --run runs/ner --resume",
     ),

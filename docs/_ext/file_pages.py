@@ -48,10 +48,10 @@ def on_site(text):
 
 def languages():
     """Returns the table of the published ELMo weights by language, in Markdown."""
-    from tfreps._src.presets.preset_table import table
+    from tfreps._src.presets.preset_table import list_presets
 
     lines = ["| language | name | tokens | from |", "|---|---|---|---|"]
-    for row in sorted(table(), key=lambda row: row.language):
+    for row in sorted(list_presets(), key=lambda row: row.language):
         if row.kind in ("elmo", "many_langs"):
             host = row.files[0].urls[0].split("/")[2]
             lines.append(f"| {row.language} | `{row.name}` | {row.tokens} | {host} |")

@@ -115,7 +115,7 @@ def published_weights():
     lines += ["loads by its address on the Hugging Face Hub: see :doc:`/howto/presets`.", ""]
     lines += [".. list-table::", "   :header-rows: 1", "   :widths: 24 38 12 10 16", ""]
     lines += row("name", "model", "parameters", "weights", "license")
-    for preset in presets.table():
+    for preset in presets.list_presets():
         parameters = f"{preset.parameters / 1e6:.1f} million" if preset.parameters else "unknown"
         size = f"{preset.size / 1e6:.1f} MB" if preset.size else "unknown"
         lines += row(f"``{preset.name}``", preset.description, parameters, size, preset.license)

@@ -9,8 +9,8 @@ from tests import known_models
 @pytest.mark.slow
 def test_both_confidences_are_printed(tmp_path, capsys):
     run = known_models.tagger_run(tmp_path / "run", format="conll").path
-    (tmp_path / "dev.conll").write_text("Ada B-PER\nsaw O\nRome O\n\n")
-    assert span_confidence.main([str(run), str(tmp_path / "dev.conll")]) == 0
+    (tmp_path / "validation.conll").write_text("Ada B-PER\nsaw O\nRome O\n\n")
+    assert span_confidence.main([str(run), str(tmp_path / "validation.conll")]) == 0
     shares = [known_models.softmax(known_models.WORDS[word]).max() for word in ("Ada", "Rome")]
     error = abs(1 - shares[0]) / 2 + shares[1] / 2
     output = capsys.readouterr().out

@@ -164,14 +164,14 @@ def test_poolings_are_those_of_the_classifier():
         ),
         ({"encoder": "bert"}, "--bert is missing: run folder of 'tfreps pretrain-bert' or"),
         ({"bert": "b"}, "--bert has no effect with --encoder bilstm; it applies to bert."),
-        ({"freeze_blocks": 1}, "--freeze-blocks has no effect with --encoder bilstm; it"),
+        ({"freeze_layers": 1}, "--freeze-layers has no effect with --encoder bilstm; it"),
         (
-            {"encoder": "bert", "bert": "b", "bert_from_scratch": True, "freeze_blocks": 1},
-            "--freeze-blocks cannot be combined with --set bert_from_scratch=true.",
+            {"encoder": "bert", "bert": "b", "bert_from_scratch": True, "freeze_layers": 1},
+            "--freeze-layers cannot be combined with --set bert_from_scratch=true.",
         ),
         (
-            {"encoder": "bert", "bert": "b", "lora_rank": 8, "freeze_blocks": 1},
-            "--lora-rank cannot be combined with --freeze-blocks.",
+            {"encoder": "bert", "bert": "b", "lora_rank": 8, "freeze_layers": 1},
+            "--lora-rank cannot be combined with --freeze-layers.",
         ),
         ({"layer_decay": 0.9}, "--set layer_decay requires --bert."),
         ({"bert_learning_rate": 0.1}, "--bert-learning-rate requires --bert."),
@@ -206,7 +206,7 @@ def test_options_that_contradict_each_other(given, message):
     [
         {},
         {"encoder": "linear"},
-        {"encoder": "bert", "bert": "b", "layer_decay": 0.9, "freeze_blocks": 1},
+        {"encoder": "bert", "bert": "b", "layer_decay": 0.9, "freeze_layers": 1},
         {"no_words": True, "train_vectors": "v"},
         {"no_words": True, "elmo": "r", "elmo_fine_tune": True, "elmo_top_only": True},
         {"vectors": "v", "trainable_embeddings": False, "characters": "bilstm"},
@@ -248,7 +248,7 @@ def test_the_cnn_has_ngrams_by_default(given, ngrams):
     [
         (CLASSIFIER, {}, [*LONG, "mean"]),
         (CLASSIFIER, {"encoder": "cnn", "pooling": "max"}, [*LONG, "max"]),
-        (CLASSIFIER, {"encoder": "slstm", "epochs": 2}, [2, *LONG[1:], "pooled"]),
+        (CLASSIFIER, {"encoder": "slstm", "epochs": 2}, [2, *LONG[1:], "pooled_output"]),
         (CLASSIFIER, {"encoder": "bert"}, [3, *SHORT, "mean"]),
         (
             CLASSIFIER,

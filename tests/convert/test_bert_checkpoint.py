@@ -124,7 +124,7 @@ def test_a_classifier_chooses_one_label(tmp_path):
         with pytest.raises(ValueError, match=f"choose one of at least two labels; .*{kind}"):
             Classifier.from_pretrained(tmp_path)
     hugging_face(tmp_path, kind="BertForSequenceClassification")
-    with pytest.raises(ValueError, match="`pooling` must be 'pooled' .*; got 'mean'"):
+    with pytest.raises(ValueError, match="`pooling` must be 'pooled_output' .*; got 'mean'"):
         Classifier.from_pretrained(tmp_path, pooling="mean")
     with pytest.raises(ValueError, match="`pooler` must be True for the head of"):
         Classifier.from_pretrained(tmp_path, encoder_options={"pooler": False})

@@ -180,7 +180,7 @@ def test_heads_that_hugging_face_has_no_place_for(tmp_path):
         ({"embedding_dim": 4}, "`pooler_activation` must be 'gelu' for Hugging Face's ELECTRA"),
     ):
         with pytest.raises(ValueError, match=message):
-            model = Classifier(BertEncoder(**SMALL, **options), ["a", "b"], "pooled")
+            model = Classifier(BertEncoder(**SMALL, **options), ["a", "b"], "pooled_output")
             model.save_pretrained(tmp_path)
     encoder = BertEncoder(**SMALL, embedding_dim=4, pooler_activation="gelu")
     with pytest.raises(ValueError, match="`next_sentence` must be False for .* ELECTRA"):

@@ -176,9 +176,9 @@ def test_what_hugging_face_has_no_place_for(tmp_path):
     for model, message in (
         (encoder(normalize_first=True), "created with normalize_first=True"),
         (quantized, "token_embedding was quantized .int8."),
-        (Classifier(encoder(), ["a", "b"]), "`pooling` must be 'pooled'.* has 'mean'"),
+        (Classifier(encoder(), ["a", "b"]), "`pooling` must be 'pooled_output'.* has 'mean'"),
         (
-            Classifier(encoder(), ["a", "b"], pooling="pooled", hidden_units=3),
+            Classifier(encoder(), ["a", "b"], pooling="pooled_output", hidden_units=3),
             "`hidden_units` must be None",
         ),
         (Tagger(encoder(), ["a", "b"]), "`use_crf` must be False"),

@@ -18,7 +18,7 @@ MODELS = {
     "BertForPreTraining": (lambda: BertPretrainer(encoder()), "fill-mask"),
     "BertForMaskedLM": (lambda: BertPretrainer(encoder(False), next_sentence=False), "fill-mask"),
     "BertForSequenceClassification": (
-        lambda: Classifier(encoder(), ["bad", "good"], "pooled"),
+        lambda: Classifier(encoder(), ["bad", "good"], "pooled_output"),
         "text-classification",
     ),
     "BertForTokenClassification": (

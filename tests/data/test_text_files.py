@@ -82,12 +82,12 @@ def test_count_tokens(tmp_path):
     (tmp_path / "2.txt").write_text("c\r\na")
     seen = []
     counts = count_tokens(
-        str(tmp_path / "*.txt"), refused=["<S>"], progress=lambda *n: seen.append(n)
+        str(tmp_path / "*.txt"), forbidden=["<S>"], progress=lambda *n: seen.append(n)
     )
     assert counts == {"a": 4, "b": 1, "c": 1, "<UNK>": 1}
     assert seen == [(5, 3), (7, 4)]
     with pytest.raises(ValueError, match="1.txt, line 3: the token '<UNK>' marks"):
-        count_tokens(str(tmp_path / "*.txt"), refused=["<UNK>"])
+        count_tokens(str(tmp_path / "*.txt"), forbidden=["<UNK>"])
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,9 @@ name_pages = extension("name_pages")
 
 def test_every_published_model_has_a_row():
     rows = "\n".join(name_pages.published_weights()).split("   * - ")[2:]
-    assert [row.split("``")[1] for row in rows] == [preset.name for preset in presets.table()]
+    assert [row.split("``")[1] for row in rows] == [
+        preset.name for preset in presets.list_presets()
+    ]
     cells = [line[7:] for line in rows[0].splitlines()[1:]]
     assert cells[1:] == ["13.6 million", "54.4 MB", "none stated (allennlp issue 1462)"]
 

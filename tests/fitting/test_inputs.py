@@ -89,7 +89,7 @@ def bert(tmp_path_factory):
 
 def test_a_bert_as_asked(bert):
     assert bert_inputs.read_bert(options(), print) is None
-    given = options(encoder="bert", bert=bert, num_layers=1, bert_dropout=0.25, freeze_blocks=1)
+    given = options(encoder="bert", bert=bert, num_layers=1, bert_dropout=0.25, freeze_layers=1)
     encoder, tokenizer = bert_inputs.read_bert(given, print)
     assert (encoder.num_layers, encoder.dropout, encoder.attention_dropout) == (1, 0.25, 0.25)
     assert encoder.pooler_dense is None and not encoder.trainable_variables

@@ -11,7 +11,7 @@ from tests.tiny_run import make_pretrainer
 from tfreps._src.cli.option_rules import check_rules
 from tfreps._src.cli.training_options import OPTIMIZER
 from tfreps._src.fitting.optimizer import make_optimizer, penalize
-from tfreps._src.runs.bert_loading import freeze_blocks
+from tfreps._src.runs.bert_loading import freeze_layers
 from tfreps.models import BiLSTMEncoder, Elmo, LinearEncoder, PieceEncoder, Tagger, TokenEmbedder
 from tfreps.optimizers import FusedAdam, GroupedOptimizer
 
@@ -137,7 +137,7 @@ def test_the_lower_a_block_of_a_bert_the_smaller_its_steps():
     expected = {"block_1": {0.1}, "pooler_dense": {0.1}, "block_0": {0.05}, "tagger": {0.001}}
     expected |= {name: {0.025} for name in tables} | {"crf": {0.001}}
     assert rates(bert_learning_rate=0.1, layer_decay=0.5) == expected
-    freeze_blocks(bert, 1)
+    freeze_layers(bert, 1)
     expected = {"block_1": {0.01}, "pooler_dense": {0.01}, "tagger": {0.01}, "crf": {0.01}}
     assert rates(learning_rate=0.01, layer_decay=0.5) == expected
 

@@ -96,7 +96,7 @@ def labeled(path, random):
 
 def corpus(path, random):
     if random.random() < 0.5:
-        assert "" not in count_tokens(path, refused=["<S>"])
+        assert "" not in count_tokens(path, forbidden=["<S>"])
         return
     for texts in read_texts(path, 2):
         assert len(texts) <= 2

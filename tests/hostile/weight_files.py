@@ -122,7 +122,7 @@ def read_resumable(folder, random):
 def write_vectors(folder):
     folder.mkdir()
     file = EmbeddingsFile(folder / "vectors.hdf5", {"layers": "all"})
-    with file.window() as put:
+    with file.open_window() as put:
         for number, length in enumerate(LENGTHS):
             put(number, np.ones([2, length, 4], "float32"))
     file.finish({"a b c": "0", "d e": "1"}, [token_digest(tokens) for tokens in TOKENS])

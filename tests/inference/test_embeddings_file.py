@@ -14,7 +14,7 @@ OPTIONS = {"layers": "top", "dtype": "float16"}
 
 
 def write(file, *numbers):
-    with file.window() as put:
+    with file.open_window() as put:
         for number in numbers:
             put(number, np.full([number, 4], number, np.float16))
 
@@ -38,7 +38,7 @@ def test_a_window_that_failed_is_not_there(tmp_path):
     file = EmbeddingsFile(tmp_path / "v.hdf5", OPTIONS)
     write(file, 0, 1)
     with pytest.raises(KeyboardInterrupt):
-        with file.window() as put:
+        with file.open_window() as put:
             put(2, np.zeros([2, 4]))
             raise KeyboardInterrupt
     assert not file.path.exists()
@@ -89,12 +89,12 @@ def test_files_that_are_damaged(tmp_path):
 
 def test_a_full_disk_is_told_by_the_name_of_the_file(tmp_path, monkeypatch):
     file = EmbeddingsFile(tmp_path / "vectors.hdf5", {})
-    with file.window() as put:
+    with file.open_window() as put:
         put(0, np.ones([3, 8], "float32"))
     full = types.SimpleNamespace(f_bavail=100, f_frsize=4096, f_blocks=200, f_bfree=100)
     with monkeypatch.context() as patch:
         patch.setattr(os, "statvfs", lambda path: full)
-        with pytest.raises(OSError, match="No space left") as caught, file.window() as put:
+        with pytest.raises(OSError, match="No space left") as caught, file.open_window() as put:
             put(1, np.ones([3, 8], "float32"))
         assert caught.value.filename == str(file.path)
         with pytest.raises(OSError, match="No space left") as caught:

@@ -208,7 +208,7 @@ def test_a_published_tagger(tmp_path):
 @pytest.mark.slow
 def test_a_published_classifier(tmp_path):
     tokenizer = tiny_bert.pieces("the", "river")
-    model = Classifier(tiny_bert.make_encoder(tokenizer), ["bad", "good", "so-so"], "pooled")
+    model = Classifier(tiny_bert.make_encoder(tokenizer), ["bad", "good", "so-so"], "pooled_output")
     model.save_pretrained(tmp_path / "bert")
     tokenizer.write_vocabulary(tmp_path / "bert" / "vocab.txt")
     found = load(tmp_path / "bert")

@@ -42,7 +42,7 @@ def one_by_one(bilm):
 def test_equal_to_the_model_sentence_by_sentence(state, budget, kept):
     bilm = make_pretrainer(num_layers=1).bilm.with_initial_state(state)
     encoder = SentenceEncoder(bilm, batch_tokens=budget)
-    encoder.keep(["the", "river", "zebra", "</S>", "put", "bank"][:kept])
+    encoder.cache_tokens(["the", "river", "zebra", "</S>", "put", "bank"][:kept])
     found = dict(encoder.encode(SENTENCES))
     assert sorted(found) == list(range(len(SENTENCES)))
     for number, expected in enumerate(one_by_one(bilm)):
@@ -78,7 +78,7 @@ def test_one_direction_and_token_ids(budget):
     options = {"vocabulary_size": len(VOCABULARY), "bidirectional": False, "num_layers": 1}
     bilm = make_pretrainer(**options).bilm
     encoder = SentenceEncoder(bilm, VOCABULARY, budget)
-    encoder.keep(["river"])
+    encoder.cache_tokens(["river"])
     for number, vectors in encoder.encode(SENTENCES[:4]):
         ids = np.array([VOCABULARY.tokens_to_ids(SENTENCES[number])], np.int32) + 1
         expected = bilm(tf.constant(ids, tf.int32))["layer_outputs"][0]
@@ -89,7 +89,7 @@ def test_one_direction_and_token_ids(budget):
 def test_kept_vectors_are_not_made_again():
     bilm = make_pretrainer().bilm
     encoder, done = SentenceEncoder(bilm), []
-    encoder.keep([str(n) for n in range(1000)], done.append)
+    encoder.cache_tokens([str(n) for n in range(1000)], done.append)
     assert done == [512, 1002]  # includes the sentence boundaries
     sentences = [["5", "new", "new", "1"]]
     [(_, before)] = encoder.encode(sentences)

@@ -66,7 +66,7 @@ def test_a_classifier_on_a_bert_reads_pieces():
     shorter = on_a_bert(5)
     assert shorter.tokenize(texts)[0] == ["[CLS]", "房", "间", "hote", "[SEP]"]
     assert trained.num_truncated == 1 and shorter.num_truncated == 2
-    assert shorter.cut_notice() == "2 texts were truncated to 5 tokens, as in training."
+    assert shorter.truncation_message() == "2 texts were truncated to 5 tokens, as in training."
 
 
 def test_a_tagger_is_no_classifier():

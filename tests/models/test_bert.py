@@ -233,7 +233,7 @@ def test_lora_with_wrong_ranks():
 
 
 def test_in_a_classifier_with_its_pooled_output():
-    model = Classifier(make(), ["bad", "good"], pooling="pooled", dropout=0.0)
+    model = Classifier(make(), ["bad", "good"], pooling="pooled_output", dropout=0.0)
     alone = [model({"token_ids": IDS[:1]}), model({"token_ids": IDS[1:2, :3]})]
     together = model({"token_ids": IDS})["logits"]
     for row, out in enumerate(alone):

@@ -23,7 +23,9 @@ def make(**kwargs):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("pooling", ["attention", pytest.param("pooled", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "pooling", ["attention", pytest.param("pooled_output", marks=pytest.mark.slow)]
+)
 def test_learns_saves_and_loads(pooling, tmp_path):
     model = make(pooling=pooling, hidden_units=8)
     model.compile(keras.optimizers.Adam(0.02))
@@ -46,7 +48,9 @@ def test_learns_saves_and_loads(pooling, tmp_path):
         np.testing.assert_array_equal(out[name], again[name])
 
 
-@pytest.mark.parametrize("pooling", ["mean", "max", "mean_max", "attention", "first", "pooled"])
+@pytest.mark.parametrize(
+    "pooling", ["mean", "max", "mean_max", "attention", "first", "pooled_output"]
+)
 def test_every_pooling_ignores_padding_and_takes_empty_texts(pooling):
     model = make(pooling=pooling)
     out = model({"token_ids": IDS})
@@ -95,7 +99,7 @@ def test_a_linear_model_adds_its_scores():
 
 @pytest.mark.slow
 def test_exports_itself(tmp_path):
-    model = Classifier(TextCNN(embedder(), num_filters=4), LABELS, pooling="pooled")
+    model = Classifier(TextCNN(embedder(), num_filters=4), LABELS, pooling="pooled_output")
     spec = {"token_ids": tf.TensorSpec([None, None], "int32")}
     model.export(tmp_path, verbose=False, input_signature=[spec])
     loaded = tf.saved_model.load(tmp_path)
@@ -127,7 +131,7 @@ def test_token_weights_without_attention():
         ({"hidden_units": 0}, "at least 1, or None; got 0"),
         ({"class_weights": [1.0]}, r"one non-negative factor for each of .*; got \[1.0\]"),
         ({"linear": LinearEncoder(9, 3, num_buckets=9)}, r"one unit per label \(2\); got 3"),
-        ({"pooling": "pooled"}, "`pooled_output` .*; TokenEmbedder has none"),
+        ({"pooling": "pooled_output"}, "`pooled_output` .*; TokenEmbedder has none"),
     ],
 )
 def test_wrong_options(options, message):

@@ -17,7 +17,7 @@ BATCHES = SequenceBatches(TOKENS, [0, 1, 0], TokenIndexer.from_sentences(TOKENS)
 @pytest.fixture(scope="module")
 def classifier():
     encoder = TextCNN(TokenEmbedder(vocabulary_size=9), num_filters=2, widths=[1])
-    classifier = Classifier(encoder, ["animal", "answer"], pooling="pooled")
+    classifier = Classifier(encoder, ["animal", "answer"], pooling="pooled_output")
     classifier.compile("adam")
     return classifier
 

@@ -27,17 +27,17 @@ def machine(monkeypatch):
 def test_a_cpu_without_bfloat16(machine):
     machine(None)
     for kind in precision.OF_AVX512:
-        choice = choose_precision(kind, rows=128, width=1024)
+        choice = choose_precision(kind, batch_size=128, hidden_dim=1024)
         assert choice == ("float32", "this CPU has no native bfloat16 instructions")
     assert choice.policy == "float32" and bfloat16_is_slow()
 
 
 def test_a_cpu_with_bfloat16(machine):
     machine("AVX512_BF16")
-    choice = tfreps.choose_precision("elmo", rows=128, width=1024)
+    choice = tfreps.choose_precision("elmo", batch_size=128, hidden_dim=1024)
     assert choice == ("bfloat16", "this CPU has AVX512_BF16 instructions")
     assert choice.policy == "mixed_bfloat16" and not bfloat16_is_slow()
-    assert choose_precision("bert", rows=32).name == "bfloat16"
+    assert choose_precision("bert", batch_size=32).name == "bfloat16"
 
 
 @pytest.mark.parametrize("kind", precision.OF_AVX512)
@@ -46,7 +46,7 @@ def test_only_what_was_measured_to_be_faster(machine, instructions, kind):
     machine(instructions)
     table = OF_CPUS[instructions]
     slower = "float32", "bfloat16 is not known to be faster for this model and batch size"
-    assert choose_precision(kind, rows=1, width=4096) == slower
+    assert choose_precision(kind, batch_size=1, hidden_dim=4096) == slower
     for rows, width in table[kind]:
         assert choose_precision(kind, rows, width).name == "bfloat16"
     if table[kind]:
@@ -55,7 +55,7 @@ def test_only_what_was_measured_to_be_faster(machine, instructions, kind):
         assert choose_precision(kind, 4096, least_width - 1) == slower
         assert choose_precision(kind, least_rows).name == "bfloat16"
     else:
-        assert choose_precision(kind, rows=4096, width=4096) == slower
+        assert choose_precision(kind, batch_size=4096, hidden_dim=4096) == slower
 
 
 @pytest.mark.parametrize(
@@ -72,8 +72,8 @@ def test_only_what_was_measured_to_be_faster(machine, instructions, kind):
 )
 def test_gpus(machine, capabilities, plain, with_float16):
     machine("AVX512_BF16", *capabilities)
-    assert choose_precision("linear", rows=1).name == plain
-    choice = choose_precision("elmo", rows=1, float16=True)
+    assert choose_precision("linear", batch_size=1).name == plain
+    choice = choose_precision("elmo", batch_size=1, float16=True)
     assert choice.name == with_float16
     lowest = "{}.{}".format(*min(each or (0, 0) for each in capabilities))
     assert choice.reason == f"the compute capability of the GPU is {lowest}"
@@ -82,7 +82,7 @@ def test_gpus(machine, capabilities, plain, with_float16):
 
 def test_unknown_kinds():
     with pytest.raises(ValueError, match="`kind` must be one of elmo, bert, .*; got 'gpt'"):
-        choose_precision("gpt", rows=1)
+        choose_precision("gpt", batch_size=1)
 
 
 def test_every_kind_that_programs_train_is_known():

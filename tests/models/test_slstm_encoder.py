@@ -70,7 +70,7 @@ def test_learns_under_fit_what_only_the_order_tells():
     pairs = np.where(labels[:, None], [1, 2], [2, 1])
     ids = np.concatenate([rest[:, :2], pairs, rest[:, 2:]], axis=1).astype("int32")
     encoder = make(embedding_dim=16, units=16, l2=1e-5)
-    model = Classifier(encoder, ["first", "second"], pooling="pooled", dropout=0.0)
+    model = Classifier(encoder, ["first", "second"], pooling="pooled_output", dropout=0.0)
     model.compile(optimizer=keras.optimizers.Adam(0.02))
     data = tf.data.Dataset.from_tensor_slices(({"token_ids": ids}, labels)).batch(64).repeat()
     history = model.fit(data, steps_per_epoch=100, epochs=1, verbose=0)

@@ -128,7 +128,7 @@ def test_presets_of_bert_have_the_temperature(tmp_path):
     model = Classifier(
         tiny_bert.make_encoder(tiny_bert.characters("ab"), pooler=True),
         ["a", "b"],
-        pooling="pooled",
+        pooling="pooled_output",
         temperature=T,
     )
     with pytest.raises(ValueError, match="`temperature` must be 1.0 for Hugging Face's Bert"):

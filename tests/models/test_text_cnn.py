@@ -67,7 +67,7 @@ def test_texts_of_no_columns():
 
 @pytest.mark.slow
 def test_learns_a_pair_of_words_and_comes_back(tmp_path):
-    model = Classifier(make(dropout=0.1), ["no", "yes"], pooling="pooled", dropout=0.0)
+    model = Classifier(make(dropout=0.1), ["no", "yes"], pooling="pooled_output", dropout=0.0)
     model.compile(keras.optimizers.Adam(0.02))
     model.fit(labeled(512), epochs=10, verbose=0)
     assert model.evaluate(labeled(128, seed=1), verbose=0, return_dict=True)["accuracy"] > 0.97

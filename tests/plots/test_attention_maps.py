@@ -33,7 +33,7 @@ def test_what_cannot_be_drawn():
     for wrong in {"layer": 0}, {"layer": 4}, {"head": 3}, {"head": -1}:
         ((name, number),) = wrong.items()
         with pytest.raises(ValueError, match=rf"`{name}` must be in \[1, .*\]; got {number}"):
-            plots.chosen_attention(ATTENTION, **wrong)
+            plots.select_attention(ATTENTION, **wrong)
     with pytest.raises(ValueError, match=r"tokens\]; got \(2, 4, 4\)"):
         plots.attention_figure(ATTENTION[0], list("abcd"))
     with pytest.raises(ValueError, match="4 tokens, one per row of the attention; got 3"):

@@ -50,7 +50,7 @@ def test_images_in_tensorboard(tmp_path):
     "draw",
     [
         lambda folder: plots.plot_mix_weights([1.0], folder / "mix.png"),
-        lambda folder: plots.fonts_for(["a"]),
+        lambda folder: plots.find_fonts(["a"]),
     ],
 )
 def test_without_matplotlib_the_error_says_what_to_install(tmp_path, monkeypatch, draw):

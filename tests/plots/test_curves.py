@@ -30,7 +30,7 @@ def test_a_panel_for_each_figure(tmp_path):
     two = [*one, line(4, "validation", epoch=1, loss=2.0, f1=0.5)]
     sizes = [
         tf.io.decode_png(
-            plots.png_of(plots.learning_curves_figure({"": history(tmp_path, *lines)}))
+            plots.figure_to_png(plots.learning_curves_figure({"": history(tmp_path, *lines)}))
         ).shape
         for lines in (one, two)
     ]

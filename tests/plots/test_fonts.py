@@ -6,7 +6,7 @@ import types
 import pytest
 
 from tfreps._src.plots import fonts
-from tfreps.plots import fonts_for
+from tfreps.plots import find_fonts
 
 matplotlib = pytest.importorskip("matplotlib", reason="plots need matplotlib")
 FOLDER = pathlib.Path(matplotlib.get_data_path()) / "fonts" / "ttf"
@@ -44,25 +44,28 @@ def entry(name):
 
 
 def test_matplotlibs_own_font_has_latin_greek_and_cyrillic():
-    assert fonts_for(["[CLS]", "café", "Ελλάς", "мир", "##s", "\u200b\t "]) == (["DejaVu Sans"], "")
+    assert find_fonts(["[CLS]", "café", "Ελλάς", "мир", "##s", "\u200b\t "]) == (
+        ["DejaVu Sans"],
+        "",
+    )
 
 
 def test_a_character_that_no_font_has():
-    found = fonts_for(["a" + NOWHERE, "b"])
-    assert found.missing == NOWHERE and found.drawn("a" + NOWHERE + "b") == "aU+10FFFDb"
+    found = find_fonts(["a" + NOWHERE, "b"])
+    assert found.missing == NOWHERE and found.replace_missing("a" + NOWHERE + "b") == "aU+10FFFDb"
     assert "(missing characters: 1)" in found.hint and "fonts-noto;" in found.hint
-    assert fonts_for(["a"]).hint == ""
+    assert find_fonts(["a"]).hint == ""
 
 
 def test_the_likeliest_font_comes_first(machine):
     machine({"Aaa": "酒店", "SimHei": "酒店", "Noto Sans CJK SC": "酒"})
-    assert fonts_for(["酒"]) == (["DejaVu Sans", "Noto Sans CJK SC"], "")
-    assert fonts_for(["酒店"]) == (["DejaVu Sans", "Noto Sans CJK SC", "SimHei"], "")
+    assert find_fonts(["酒"]) == (["DejaVu Sans", "Noto Sans CJK SC"], "")
+    assert find_fonts(["酒店"]) == (["DejaVu Sans", "Noto Sans CJK SC", "SimHei"], "")
 
 
 def test_boxes_are_no_characters(machine):
     machine({"Last Resort High-Efficiency": "酒店", "Aaa": "店"})
-    found = fonts_for(["酒店", "a"])
+    found = find_fonts(["酒店", "a"])
     assert found == (["DejaVu Sans", "Aaa"], "酒")
     assert (
         "has 酒 (missing characters: 1)" in found.hint
@@ -72,11 +75,11 @@ def test_boxes_are_no_characters(machine):
 
 def test_fonts_installed_since_matplotlib_looked(machine):
     machine({"Aaa": "店"}, new={"New": "酒"})
-    assert fonts_for(["酒店"]) == (["DejaVu Sans", "Aaa", "New"], "")
+    assert find_fonts(["酒店"]) == (["DejaVu Sans", "Aaa", "New"], "")
 
 
 def test_a_font_file_that_is_named():
-    found = fonts_for(["a"], FOLDER / "DejaVuSerif.ttf")
+    found = find_fonts(["a"], FOLDER / "DejaVuSerif.ttf")
     assert found == (["DejaVu Serif", "DejaVu Sans"], "")
 
 
@@ -84,4 +87,4 @@ def test_a_file_that_is_no_font(tmp_path):
     (tmp_path / "a.ttf").write_bytes(b"no font at all")
     for name in "a.ttf", "nowhere.ttf":
         with pytest.raises(ValueError, match=f"{name} is not a font file .*expected .ttf"):
-            fonts_for(["a"], tmp_path / name)
+            find_fonts(["a"], tmp_path / name)

@@ -182,7 +182,7 @@ def test_a_tagger_that_reads_raw_text(hub):
 
 
 def test_the_table_has_each_fact():
-    lines = repr(tfreps.presets.table()).splitlines()
+    lines = repr(tfreps.presets.list_presets()).splitlines()
     assert lines[0].split() == [
         *("name", "kind", "language", "parameters", "size", "source", "license", "checksum")
     ]

@@ -11,8 +11,8 @@ from tfreps._src.presets.preset_table import (
     PresetFile,
     PresetTable,
     download_preset,
+    list_presets,
     rows,
-    table,
 )
 
 FILES = {"options.json": b"{}", "weights.hdf5": b"weights"}
@@ -96,7 +96,7 @@ def test_it_is_printed_as_a_table(hub):
     assert head.split()[:4] == ["name", "kind", "language", "parameters"]
     assert head.split()[4:] == ["size", "source", "license", "checksum"]
     assert line.split()[:4] == ["tiny", "elmo", "English", "0.0M"]
-    assert len(repr(table()).splitlines()) == len(rows()) + 1
+    assert len(repr(list_presets()).splitlines()) == len(rows()) + 1
 
 
 def test_files_in_folders(hub, monkeypatch):

@@ -13,7 +13,7 @@ from tests.convert.test_pytorch_model import in_pytorch
 from tfreps._src.presets.hub_repositories import download_repository
 from tfreps._src.presets.module_folders import module_folders
 from tfreps.inference import TextEmbedder
-from tfreps.presets import fetch
+from tfreps.presets import cached_path
 
 OF_TRANSFORMER = "config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"
 
@@ -65,7 +65,7 @@ def folder(tmp_path, request):
 
 @pytest.mark.parametrize("source", ["hf://me/embedder", "hf://me/embedder/inner", "ram"])
 def test_the_files_of_all_modules_come(hub, folder, source):
-    found = files_of(fetch(remote(hub, folder, source)))
+    found = files_of(cached_path(remote(hub, folder, source)))
     found.pop("2_Dense/modeling.py", None)  # TensorFlow's file systems copy the whole folder
     assert found == files_of(folder)
     assert not any(path.endswith((".py", ".onnx")) for path in hub.downloads())

@@ -4,8 +4,8 @@ import pytest
 
 import tfreps
 from tfreps._src.presets import preset_table
-from tfreps._src.presets.sources import fetch, fetched
-from tfreps._src.presets.web_files import cached_path
+from tfreps._src.presets.sources import cached_path, local_copy
+from tfreps._src.presets.web_files import path_in_cache
 
 ELMO = "elmo_2x8_options.json", "elmo_2x8_weights.hdf5"
 
@@ -19,9 +19,9 @@ def folder(tmp_path, monkeypatch):
 def test_local_paths_are_not_changed(tmp_path):
     (tmp_path / "runs").mkdir()
     (tmp_path / "runs/bert.ckpt.index").touch()
-    assert str(fetch("runs")) == "runs" and fetch(tmp_path) == tmp_path
-    assert fetch(f"file://{tmp_path}/runs") == tmp_path / "runs"
-    assert str(fetch("runs/bert.ckpt")) == "runs/bert.ckpt"
+    assert str(cached_path("runs")) == "runs" and cached_path(tmp_path) == tmp_path
+    assert cached_path(f"file://{tmp_path}/runs") == tmp_path / "runs"
+    assert str(cached_path("runs/bert.ckpt")) == "runs/bert.ckpt"
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_local_paths_are_not_changed(tmp_path):
 def test_what_a_missing_source_may_mean(tmp_path, source, suggestion):
     (tmp_path / "runs").mkdir()
     with pytest.raises(ValueError) as raised:
-        fetch(source)
+        cached_path(source)
     assert str(raised.value) == (
         f"{source} does not exist. Expected a local path, a name that `tfreps presets` prints, a "
         f"URL, or a repository such as hf://google-bert/bert-base-chinese.{suggestion}"
@@ -47,7 +47,7 @@ def test_what_a_missing_source_may_mean(tmp_path, source, suggestion):
 
 
 def broken(source):
-    with fetched(source) as path:
+    with local_copy(source) as path:
         file = path / "config.json" if path.is_dir() else path
         raise ValueError(f"{file}: broken; see {file.parent}", 7)
 
@@ -78,15 +78,15 @@ def test_errors_name_the_source(hub, tmp_path):
 def test_a_local_folder_comes_before_a_name(tmp_path, monkeypatch):
     (tmp_path / "runs").mkdir()
     monkeypatch.setattr(preset_table, "download_preset", lambda name: tmp_path / "runs")
-    assert fetch("elmo_small") == tmp_path / "runs"
+    assert cached_path("elmo_small") == tmp_path / "runs"
     (tmp_path / "elmo_small").mkdir()
-    assert str(fetch("elmo_small")) == "elmo_small"
+    assert str(cached_path("elmo_small")) == "elmo_small"
 
 
 @pytest.mark.parametrize("name", ELMO)
 def test_both_files_of_a_bilm_are_downloaded(hub, name):
     hub.files |= {f"elmo/{each}": each.encode() for each in ELMO}
-    path = fetch(f"{hub.url}/files/elmo/{name}?raw=1")
+    path = cached_path(f"{hub.url}/files/elmo/{name}?raw=1")
     assert path.name == ELMO[0]
     assert path.with_name(ELMO[1]).read_bytes() == ELMO[1].encode()
 
@@ -96,13 +96,13 @@ def test_an_archive_at_a_url(hub, tmp_path):
         for name in "options.json", "model.hdf5", "vocab.txt":
             file.writestr(name, name)
     hub.files["20/195.zip"] = (tmp_path / "195.zip").read_bytes()
-    folder = fetch(f"{hub.url}/files/20/195.zip")
+    folder = cached_path(f"{hub.url}/files/20/195.zip")
     assert (folder / "model.hdf5").read_text() == "model.hdf5"
 
 
 def test_a_model_on_the_hub(hub):
     hub.add("a/b", {"config.json": b"{}", "model.safetensors": b""})
-    assert (fetch("hf://a/b") / "config.json").read_bytes() == b"{}"
+    assert (cached_path("hf://a/b") / "config.json").read_bytes() == b"{}"
 
 
 def test_the_only_file_of_vectors(hub, tmp_path):
@@ -110,7 +110,7 @@ def test_the_only_file_of_vectors(hub, tmp_path):
         file.writestr("README", "about")
         file.writestr("model.txt", "a 1 2")
     with pytest.raises(ValueError, match="^vectors.zip/model.txt, line 1: a 1 2$"):
-        with fetched("vectors.zip", (".txt", ".vec")) as path:
+        with local_copy("vectors.zip", (".txt", ".vec")) as path:
             raise ValueError(f"{path}, line 1: {path.read_text()}")
     with zipfile.ZipFile(tmp_path / "two.zip", "w") as file:
         file.writestr("50.txt", "a 1 2")
@@ -118,10 +118,10 @@ def test_the_only_file_of_vectors(hub, tmp_path):
     with pytest.raises(
         ValueError, match="^two.zip must contain one file that ends in .txt; found 100.txt, 50"
     ):
-        with fetched("two.zip", (".txt",)):
+        with local_copy("two.zip", (".txt",)):
             pass
     hub.files["a.vec.gz"] = b"compressed"
-    with fetched(f"{hub.url}/files/a.vec.gz", (".vec",)) as path:
+    with local_copy(f"{hub.url}/files/a.vec.gz", (".vec",)) as path:
         assert path.read_bytes() == b"compressed"
 
 
@@ -131,8 +131,8 @@ def test_a_downloaded_archive_that_is_damaged_is_removed(hub):
     for _ in range(2):
         message = "bert.zip cannot be extracted: File is not a zip .* The downloaded file was remov"
         with pytest.raises(ValueError, match=message):
-            fetch(url)
-        assert not cached_path(url).exists()
+            cached_path(url)
+        assert not path_in_cache(url).exists()
 
 
 def test_a_downloaded_file_that_is_damaged_is_named(hub):
@@ -141,5 +141,5 @@ def test_a_downloaded_file_that_is_damaged_is_named(hub):
     with pytest.raises(ValueError) as raised:
         tfreps.load(url)
     assert str(raised.value).startswith(f"{url}: ")
-    sentence = f" If the downloaded file is damaged, delete {cached_path(url)}."
+    sentence = f" If the downloaded file is damaged, delete {path_in_cache(url)}."
     assert str(raised.value).endswith(sentence)

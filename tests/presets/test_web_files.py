@@ -8,7 +8,7 @@ from huggingface_hub import constants
 from huggingface_hub.utils import close_session
 
 from tfreps._src.presets import web_files
-from tfreps._src.presets.web_files import cached_path, download_file
+from tfreps._src.presets.web_files import path_in_cache, download_file
 
 CONTENT = bytes(range(256)) * 1000
 
@@ -41,7 +41,7 @@ def test_a_checksum_is_checked_before_the_file_has_its_name(hub, url, kind):
     with pytest.raises(ValueError, match=f"its checksum is {digest}; expected 0") as error:
         download_file(url, "0" * len(digest))
     assert "\n" not in str(error.value)
-    assert names(cached_path(url)) == []
+    assert names(path_in_cache(url)) == []
     path = download_file(url, digest)
     path.write_bytes(b"damaged")  # in the cache
     assert download_file(url, digest).read_bytes() == CONTENT
@@ -104,14 +104,14 @@ def test_a_connection_that_is_always_cut(hub, url, monkeypatch):
     hub.cuts["/files/elmo/weights.hdf5"] = [70_000] + [0] * 6
     with pytest.raises(ValueError, match="A partial download is resumed if"):
         download_file(url)
-    [name] = names(cached_path(url))
+    [name] = names(path_in_cache(url))
     assert re.fullmatch(r"weights\.hdf5\.\w{8}\.incomplete", name)
     hub.asked.clear(), hub.headers.clear()
     assert download_file(url).read_bytes() == CONTENT
     assert (
         hub.headers[-1]["range"].startswith("bytes=") and "bytes=0-" not in hub.headers[-1]["range"]
     )
-    assert names(cached_path(url)) == ["weights.hdf5"]
+    assert names(path_in_cache(url)) == ["weights.hdf5"]
 
 
 def test_a_file_that_changed_is_not_continued(hub, url, monkeypatch):
@@ -132,10 +132,10 @@ def test_a_part_that_is_longer_than_the_file(hub, url, monkeypatch, has_head):
     hub.cuts["/files/elmo/weights.hdf5"] = [70_000] + [0] * 6
     with pytest.raises(ValueError, match="cannot be downloaded"):
         download_file(url)
-    [name] = names(cached_path(url))
-    cached_path(url).with_name(name).write_bytes(CONTENT + b"more")
+    [name] = names(path_in_cache(url))
+    path_in_cache(url).with_name(name).write_bytes(CONTENT + b"more")
     assert download_file(url).read_bytes() == CONTENT
-    assert names(cached_path(url)) == ["weights.hdf5"]
+    assert names(path_in_cache(url)) == ["weights.hdf5"]
 
 
 PAGE = b"\n<!DOCTYPE html>\n<html><body>Too many requests</body></html>"
@@ -145,7 +145,7 @@ def test_a_page_in_place_of_the_file(hub, url):
     hub.files["elmo/weights.hdf5"] = PAGE
     with pytest.raises(ValueError, match="the server sent a web page in place of the file"):
         download_file(url)
-    assert names(cached_path(url)) == []
+    assert names(path_in_cache(url)) == []
     hub.files |= {"elmo/weights.hdf5": CONTENT, "elmo/page.html": PAGE}
     assert download_file(url).read_bytes() == CONTENT
     assert download_file(url.replace("weights.hdf5", "page.html")).read_bytes() == PAGE
@@ -198,8 +198,8 @@ def test_a_full_disk_leaves_nothing_under_the_name(hub, url, monkeypatch):
     monkeypatch.setattr(web_files, "check_space", full)
     with pytest.raises(OSError, match="No space left") as error:
         download_file(url)
-    assert error.value.filename == str(cached_path(url))
-    assert not cached_path(url).exists()
+    assert error.value.filename == str(path_in_cache(url))
+    assert not path_in_cache(url).exists()
 
 
 def test_a_cache_that_cannot_be_written(hub, url, monkeypatch, tmp_path):
@@ -229,9 +229,9 @@ def test_names_with_spaces_and_other_letters(hub, name):
 )
 def test_urls_that_name_no_file(url):
     with pytest.raises(ValueError, match="must have the form https://host/path/file"):
-        cached_path(url)
+        path_in_cache(url)
 
 
 def test_names_cannot_leave_the_folder():
-    path = cached_path("https://host/a/..%2F..%2Fetc%2Fpasswd")
+    path = path_in_cache("https://host/a/..%2F..%2Fetc%2Fpasswd")
     assert path.name == "passwd" and path.parent.parent.name == "urls"

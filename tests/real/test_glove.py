@@ -32,7 +32,8 @@ def test_the_neighbors_of_words():
 def test_a_tagger_has_all_words(tmp_path, capsys):
     tags, run = tmp_path / "tags", tmp_path / "run"
     assert main(["demo-tags", "--output", str(tags), "--max-sentences", "1500"]) == 0
-    words = ["train-tagger", "--train", tags / "train.conll", "--validation", tags / "dev.conll"]
+    words = ["train-tagger", "--train", tags / "train.conll"]
+    words += ["--validation", tags / "validation.conll"]
     words += ["--scheme", "bio", "--tokens", "treebank", "--vectors", FILE, "--units", "32"]
     words += ["--characters", "cnn", "--epochs", "4", "--batch-size", "16", "--run", run]
     words += ["--learning-rate", "0.004"]

@@ -77,7 +77,8 @@ def test_fine_tuning(tmp_path, capsys):
     tags, run, export = (tmp_path / name for name in ("tags", "run", "export"))
     tfreps_command("demo-tags", "--output", tags, "--max-sentences", 900)
     tfreps_command(
-        *("train-tagger", "--train", tags / "train.conll", "--validation", tags / "dev.conll"),
+        *("train-tagger", "--train", tags / "train.conll"),
+        *("--validation", tags / "validation.conll"),
         *("--test", tags / "test.conll", "--scheme", "bio", "--encoder", "bert", "--bert", MODEL),
         *("--bert-learning-rate", "1e-4", "--epochs", 2, "--run", run),
     )

@@ -9,7 +9,7 @@ from tests import tiny_bert
 from tests.closeness import assert_close
 from tfreps._src.runs.bert_loading import (
     changed_encoder,
-    freeze_blocks,
+    freeze_layers,
     least,
     load_encoder,
     load_pretrainer,
@@ -143,14 +143,14 @@ def test_freezing(options):
         return {weight.path.split("/")[0] for weight in encoder.trainable_weights}
 
     everything = trained()
-    freeze_blocks(encoder, 0)
+    freeze_layers(encoder, 0)
     assert trained() == everything
-    freeze_blocks(encoder, 1)
+    freeze_layers(encoder, 1)
     assert trained() == {"block_1"}
-    freeze_blocks(encoder, 2)
+    freeze_layers(encoder, 2)
     assert trained() == set()
-    with pytest.raises(ValueError, match=r"frozen blocks must be in \[0, 2\]; got 3"):
-        freeze_blocks(encoder, 3)
+    with pytest.raises(ValueError, match=r"frozen layers must be in \[0, 2\]; got 3"):
+        freeze_layers(encoder, 3)
 
 
 @pytest.mark.parametrize("options", [{"embedding_dim": 8}, {"num_segments": 0}])

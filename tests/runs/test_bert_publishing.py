@@ -38,7 +38,7 @@ def randomized(model):
 @pytest.fixture
 def classifier(tmp_path):
     """Returns a published classifier and its folder."""
-    model = Classifier(tiny_bert.make_encoder(tokenizer()), ["bad", "good"], "pooled")
+    model = Classifier(tiny_bert.make_encoder(tokenizer()), ["bad", "good"], "pooled_output")
     randomized(model).save_pretrained(tmp_path / "classifier")
     tokenizer().write_vocabulary(tmp_path / "classifier" / "vocab.txt")
     return model, tmp_path / "classifier"
@@ -231,7 +231,7 @@ def test_what_transformers_has_no_place_for(classifier, tagger, tmp_path, capsys
     other = Classifier(model.encoder, model.labels, "mean_max")
     run.save_model(other)
     words = ["convert", run.path, *HUGGING_FACE, "--output", tmp_path / "no"]
-    assert "`pooling` must be 'pooled'" in refused(capsys, *words)
+    assert "`pooling` must be 'pooled_output'" in refused(capsys, *words)
     inputs = keras.Input([2])
     run.save_model(keras.Model(inputs, keras.layers.Identity()(inputs)))
     assert "Expected a model with a BERT encoder" in refused(capsys, *words)

@@ -80,7 +80,7 @@ def test_an_archive(published, tmp_path, monkeypatch):
 
 def test_a_part_of_a_larger_model(tmp_path):
     bert = BertEncoder(vocabulary_size=9, hidden_dim=8, num_layers=1, num_heads=2)
-    Classifier(bert, ["bad", "good"], "pooled").save_to_preset(tmp_path / "reviews")
+    Classifier(bert, ["bad", "good"], "pooled_output").save_to_preset(tmp_path / "reviews")
     found = BertEncoder.from_preset(tmp_path / "reviews")
     for ours, theirs in zip(found.weights, bert.weights, strict=True):
         np.testing.assert_array_equal(ours, theirs)

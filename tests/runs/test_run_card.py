@@ -12,7 +12,7 @@ def test_options_data_and_metrics(tmp_path):
     options = {
         "run": "runs/a",
         "train": ["/home/me/a.conll", "b.conll"],
-        "validation": ["data\\dev.conll"],
+        "validation": ["data\\validation.conll"],
         "test": None,
         "units": 12,
         "lowercase": True,
@@ -24,7 +24,7 @@ def test_options_data_and_metrics(tmp_path):
     run.write_results({"validation": {"accuracy": 0.5}, "training": {"tokens": 3}})
     assert run_card(run) == {
         "training": {"command": "tfreps train-tagger", "units": 12, "lowercase": True},
-        "data": {"train": ["a.conll", "b.conll"], "validation": ["dev.conll"]},
+        "data": {"train": ["a.conll", "b.conll"], "validation": ["validation.conll"]},
         "metrics": {"validation": {"accuracy": 0.5}},
     }
 

@@ -45,7 +45,7 @@ TEXTS = {
 TOKENS = {
     "encode of tokens": lambda r: list(r["bilm"].sentence_encoder().encode("a text")),
     "encode of untokenized texts": lambda r: list(r["bilm"].sentence_encoder().encode(["a text"])),
-    "keep": lambda r: r["bilm"].sentence_encoder().keep("a text"),
+    "keep": lambda r: r["bilm"].sentence_encoder().cache_tokens("a text"),
     "batches": lambda r: r["tagger"].batches("a text"),
     "from_sentences": lambda r: TokenIndexer.from_sentences(["a text"]),
     "ids": lambda r: VOCABULARY.tokens_to_ids("a text"),

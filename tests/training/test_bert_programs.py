@@ -164,9 +164,9 @@ def test_the_other_way_round(characters, pieces, files, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("pooling", ["pooled", "first", "attention", "mean", "max"])
+@pytest.mark.parametrize("pooling", ["pooled_output", "first", "attention", "mean", "max"])
 def test_every_pooling(pooling, characters, files, tmp_path):
-    more = ["--pooling", pooling, "--epochs", "12", "--freeze-blocks", "1"]
+    more = ["--pooling", pooling, "--epochs", "12", "--freeze-layers", "1"]
     run = train("train-classifier", [*files["tsv"], *flags(characters, *more)], tmp_path / "run")
     assert results(run)["test"]["auc"] > 0.75
 
@@ -226,10 +226,10 @@ def test_texts_that_are_too_long(characters, tmp_path, capsys):
             ["--encoder", "bert", "--bert", "x", "--lowercase"],
             "--lowercase has no effect",
         ),
-        (["--encoder", "bert", "--bert", "RUN", "--freeze-blocks", "3"], "got 3"),
+        (["--encoder", "bert", "--bert", "RUN", "--freeze-layers", "3"], "got 3"),
         (
-            "--encoder bert --bert x --set bert_from_scratch=true --freeze-blocks 1".split(),
-            "--freeze-blocks cannot be combined with --set bert_from_scratch=true.",
+            "--encoder bert --bert x --set bert_from_scratch=true --freeze-layers 1".split(),
+            "--freeze-layers cannot be combined with --set bert_from_scratch=true.",
         ),
         (["--encoder", "bert", "--bert", "RUN", "--num-layers", "3"], "the number of blocks"),
         (

@@ -43,7 +43,7 @@ def test_files_parts_and_repetition(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(demo_tags, "docstring_documents", lambda: iter(documents))
     assert demo_tags.main(["--output", str(tmp_path)]) == 0
     sentences = {}
-    for part in ("train", "dev", "test"):
+    for part in ("train", "validation", "test"):
         text = (tmp_path / f"{part}.conll").read_text()
         sentences[part] = text.strip().split("\n\n")
         assert text.endswith("\n") and text.count("B-CODE") == len(sentences[part])

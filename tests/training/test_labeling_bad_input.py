@@ -232,7 +232,7 @@ CLASSIFIERS = [
     ),
     ("--encoder cnn --set num_filters=0", "--set num_filters must be at least 1"),
     ("--encoder cnn --set widths=2,0", "--set widths must be at least 1"),
-    ("--encoder embeddings --pooling pooled", "must have a `pooled_output`"),
+    ("--encoder embeddings --pooling pooled_output", "must have a `pooled_output`"),
     ("--encoding latin-9x", "latin-9x"),
 ]
 

@@ -97,7 +97,7 @@ def test_a_tagger_needs_no_other_folder(tmp_path):
     for one, other in zip(elmo.bilm.weights, original.model.weights, strict=True):
         np.testing.assert_array_equal(one, other)  # frozen
     features = tagger.indexer(np.array([SENTENCES[0]]))
-    shares = np.asarray(elmo.mixes[0].shares())
+    shares = np.asarray(elmo.mixes[0].normalized_weights())
     layers = original.encode(SENTENCES[:1])[0]
     gamma = float(np.asarray(elmo.mixes[0].gamma))
     expected = gamma * np.tensordot(shares, layers, 1)

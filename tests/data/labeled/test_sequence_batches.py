@@ -84,7 +84,7 @@ def test_arrays_are_those_of_the_data_set(targets):
 def test_labels_and_no_targets():
     batches = make(LABELS, shuffle=True)
     labels = np.concatenate([y for _, y, _ in arrays(batches.dataset(2))])
-    assert labels.dtype == np.int32 and batches.in_order(labels, 2) == LABELS
+    assert labels.dtype == np.int32 and batches.restore_order(labels, 2) == LABELS
     features = [features for features, _, _ in arrays(batches.dataset(2))]
     assert_equal(arrays(make(None, shuffle=True).dataset(2)), features)
 
@@ -141,13 +141,13 @@ def test_unshuffled_in_keras():
     assert_close(loss, np.mean(np.abs(np.array(sums) - LABELS)))
 
 
-def test_in_order():
+def test_restore_order():
     batches = make()
     lengths = np.concatenate([f["mask"].sum(1) for f, _, _ in arrays(batches.dataset())])
     assert lengths.tolist() == sorted(map(len, SENTENCES))
-    assert batches.in_order(lengths) == [len(sentence) for sentence in SENTENCES]
+    assert batches.restore_order(lengths) == [len(sentence) for sentence in SENTENCES]
     with pytest.raises(ValueError, match="one item for each of the 40 sentences; got 2"):
-        batches.in_order([1, 2])
+        batches.restore_order([1, 2])
 
 
 def test_cut():
@@ -156,7 +156,7 @@ def test_cut():
     assert max(y.shape[1] for _, y, _ in elements) == 10
     assert batches.num_truncated == sum(len(sentence) > 10 for sentence in SENTENCES)
     assert batches.num_tokens == sum(min(len(sentence), 10) for sentence in SENTENCES)
-    rows = batches.in_order([row for _, y, _ in elements for row in y.tolist()])
+    rows = batches.restore_order([row for _, y, _ in elements for row in y.tolist()])
     assert all(row[: len(tags[:10])] == tags[:10] for row, tags in zip(rows, TAGS, strict=True))
 
 

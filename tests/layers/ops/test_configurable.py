@@ -9,7 +9,7 @@ import pytest
 from tests.closeness import assert_close
 from tfreps._src.layers.ops.configurable import inner_layers
 from tfreps._src.layers.transformer import activation_function
-from tfreps._src.runs.bert_loading import freeze_blocks
+from tfreps._src.runs.bert_loading import freeze_layers
 from tfreps.layers import CRF, CharCNNEncoder, TransformerBlock
 from tfreps.models import BertEncoder, Classifier, Tagger
 
@@ -73,7 +73,7 @@ def test_what_is_frozen_stays_so(tmp_path, whole):
     if whole:
         model.encoder.trainable = False
     else:
-        freeze_blocks(model.encoder, 1)
+        freeze_layers(model.encoder, 1)
     model.compile("adam")
     model.fit({"token_ids": IDS}, np.array([0, 1]), verbose=0)
     model.save(tmp_path / "model.keras")

@@ -194,14 +194,14 @@ BERT = {
     "bert_from_scratch": Option(
         bool, False, "Use only the sizes and the tokenizer of --bert, with random weights."
     ),
-    "freeze_blocks": Option(
-        int, None, "Freeze the embeddings and the first N blocks of bert. Defaults to 0, which "
+    "freeze_layers": Option(
+        int, None, "Freeze the embeddings and the first N layers of bert. Defaults to 0, which "
         "trains all weights.", at_least=0, excludes="bert_from_scratch",
     ),
     "lora_rank": Option(
         int, None, "Train only low-rank adapters (LoRA) of this rank in the layers of bert, such "
         "as 8, which needs less memory. The trained model has ordinary weights. By default, all "
-        "weights are trained.", at_least=1, excludes=("bert_from_scratch", "freeze_blocks"),
+        "weights are trained.", at_least=1, excludes=("bert_from_scratch", "freeze_layers"),
     ),
 }  # fmt: skip
 # Options of all encoders. N-grams describe a whole text, so taggers cannot use them.
@@ -239,14 +239,15 @@ ENCODERS = {
         {**EMBEDDER, **UNITS, **NUM_LAYERS}, "bidirectional LSTM", width="units"
     ),
     "slstm": EncoderKind(
-        {**EMBEDDER, **UNITS, **SLSTM}, "Sentence-State LSTM", pooling="pooled", width="units"
+        {**EMBEDDER, **UNITS, **SLSTM}, "Sentence-State LSTM", pooling="pooled_output",
+        width="units",
     ),
     "transformer": EncoderKind(
         {**EMBEDDER, **NUM_LAYERS, **TRANSFORMER}, "Transformer layers", width="hidden_dim"
     ),
     "cnn": EncoderKind(
-        {**EMBEDDER, **CNN}, "convolutions of several widths", (CLASSIFIER,), pooling="pooled",
-        width="num_filters",
+        {**EMBEDDER, **CNN}, "convolutions of several widths", (CLASSIFIER,),
+        pooling="pooled_output", width="num_filters",
     ),
     "linear": EncoderKind(
         WORDS, "scores of tokens and token pairs without vectors", gives_scores=True

@@ -94,7 +94,7 @@ def read_pretrainer(
     head = family_in(checkpoint.config, checkpoint.source).masked_lm_activation
     if head not in (None, checkpoint.options["activation"]):
         raise ValueError(
-            f"{checkpoint.source}: the masked-LM head has the activation {head!r}, but the blocks "
+            f"{checkpoint.source}: the masked-LM head has the activation {head!r}, but the layers "
             f"have {checkpoint.options['activation']!r}, and BertPretrainer has one activation for "
             "both. To start with a new head, use BertPretrainer(BertEncoder.from_pretrained(...))."
         )
@@ -140,7 +140,7 @@ def read_classifier(
             f"of {checkpoint.source}, the number of labels is {len(found)} and `problem_type` is "
             f"{problem!r}."
         )
-    for name, only in ("pooling", "pooled"), ("hidden_units", None), ("linear", None):
+    for name, only in ("pooling", "pooled_output"), ("hidden_units", None), ("linear", None):
         if options.get(name, only) != only:
             raise ValueError(
                 f"`{name}` must be {only!r} for the head of {checkpoint.source}; got "
@@ -153,7 +153,7 @@ def read_classifier(
         )
 
     dropout = hugging_face_config.head_dropout(checkpoint.config, checkpoint.source)
-    options = {"dropout": dropout, **options, "pooling": "pooled"}
+    options = {"dropout": dropout, **options, "pooling": "pooled_output"}
 
     def make(encoder: BertEncoder) -> tuple[Classifier, dict[str, keras.Variable]]:
         model = Classifier(encoder, _renamed(found, labels, "labels", checkpoint), **options)

@@ -34,7 +34,7 @@ class Family(NamedTuple):
     bias of the masked-LM head: if a file has several of them, the arrays must be equal, and the
     last one is read. `label_head` is the last dense layer of a label head; that of a tag head is
     always `"classifier"`. If `masked_lm_activation` is `None`, the masked-LM head has the
-    activation of the blocks. Arrays whose names begin with one of `unused` are not read.
+    activation of the layers. Arrays whose names begin with one of `unused` are not read.
     """
 
     title: str
@@ -164,21 +164,21 @@ ELECTRA = Family(
 FAMILIES = {family.model_type: family for family in (BERT, DISTILBERT, ELECTRA)}
 # Other model types, and how they differ from BERT.
 OTHER_TYPES = {
-    "albert": "all of its blocks share their weights",
+    "albert": "all of its layers share their weights",
     "big_bird": "its attention is sparse",
     "camembert": "it has SentencePiece tokens, and its positions start after the padding id",
     "convbert": "its attention contains convolutions",
     "deberta": "its attention uses relative positions",
     "deberta-v2": "its attention uses relative positions",
-    "funnel": "it shortens the sequence between blocks",
+    "funnel": "it shortens the sequence between layers",
     "longformer": "its attention is limited to windows",
-    "mobilebert": "its blocks have bottlenecks",
+    "mobilebert": "its layers have bottlenecks",
     "modernbert": "it has rotary positions",
     "mpnet": "its attention uses relative positions",
     "nomic_bert": "it has rotary positions",
     "roberta": "it has byte-level BPE tokens, and its positions start after the padding id",
     "roformer": "it has rotary positions",
-    "squeezebert": "its blocks are grouped convolutions",
+    "squeezebert": "its dense layers are grouped convolutions",
     "xlm": "it has BPE tokens and language embeddings",
     "xlm-roberta": "it has SentencePiece tokens, and its positions start after the padding id",
     "xlnet": "its attention uses relative positions",

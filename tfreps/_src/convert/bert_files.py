@@ -155,7 +155,7 @@ def names_in(shapes: Mapping[str, tuple[int, ...]], family: Family = BERT) -> Hu
 def pytorch_name(name: str) -> str:
     """Returns the name that PyTorch models of transformers give to an array.
 
-    In a TensorFlow model, `_._` precedes the number of a block, and `___` follows the name of a
+    In a TensorFlow model, `_._` precedes the number of a layer, and `___` follows the name of a
     Keras layer that PyTorch models do not have.
     """
     *path, last = name.removesuffix(":0").split("/")

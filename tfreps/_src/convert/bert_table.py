@@ -142,7 +142,7 @@ def encoder_rows(
 
 
 def block_rows(names: Names, options: Mapping[str, Any], number: int) -> list[Row]:
-    """Returns a `Row` for each array of one block of a `BertEncoder`."""
+    """Returns a `Row` for each array of one layer of a `BertEncoder`."""
     theirs = f"encoder.layer.{number}."
     ours = f"block_{number}/"
     dim = options["hidden_dim"]

@@ -65,7 +65,7 @@ def layout(
     if isinstance(model, BertPretrainer):
         return _pretrainer_layout(model, next_label)
     if isinstance(model, Classifier):
-        needed = {"pooling": "pooled", "hidden_units": None, "linear": None}
+        needed = {"pooling": "pooled_output", "hidden_units": None, "linear": None}
         needed["temperature"] = 1.0
         return _label_layout(model, model.labels, needed, LABEL_TASK)
     if isinstance(model, Tagger):

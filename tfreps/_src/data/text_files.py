@@ -120,14 +120,14 @@ def stream_lines(path: str) -> Iterator[str]:
 
 
 def count_tokens(
-    files: Files, refused: Iterable[str] = (), progress: Callable[[int, int], None] | None = None
+    files: Files, forbidden: Iterable[str] = (), progress: Callable[[int, int], None] | None = None
 ) -> Counter[str]:
     """Counts the tokens in text files, where white space separates tokens.
 
     Args:
         files: str, path-like object, or list of them. Paths or glob patterns of UTF-8 files;
             `*.gz` files are decompressed.
-        refused: iterable of str. Sentence boundary tokens, which must not occur in the text.
+        forbidden: iterable of str. Sentence boundary tokens, which must not occur in the text.
             Defaults to `()`.
         progress: callable or None. Called after every block with the number of tokens and the
             number of distinct tokens so far. Defaults to `None`.
@@ -137,7 +137,7 @@ def count_tokens(
 
     Raises:
         ValueError: If no file matches `files`, `read_blocks` rejects a file, or a file contains a
-            token of `refused`; the message names the file and the line.
+            token of `forbidden`; the message names the file and the line.
 
     Example:
         >>> import pathlib, tempfile
@@ -148,14 +148,14 @@ def count_tokens(
         [('a', 2)]
     """
     counts: Counter[str] = Counter()
-    refused = list(refused)
+    forbidden = list(forbidden)
     total = 0
     for path in find_files(files):
         for block in read_blocks(path):
             tokens = block.text.split()
             counts.update(tokens)
             total += len(tokens)
-            for token in refused:
+            for token in forbidden:
                 if token in counts:
                     raise ValueError(refusal(path, block, token))
             if progress:

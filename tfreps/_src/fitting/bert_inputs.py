@@ -5,7 +5,7 @@ import itertools
 import keras
 
 from tfreps._src.models import BertEncoder
-from tfreps._src.runs.bert_loading import freeze_blocks, load_encoder, max_length
+from tfreps._src.runs.bert_loading import freeze_layers, load_encoder, max_length
 from tfreps._src.text.bert.piece_indexer import check_num_pieces
 
 
@@ -23,7 +23,7 @@ def read_bert(options, say, pooler=False):
     bert = load_encoder(options.bert, pooler=pooler, dtype=policy, **changes)
     if options.bert_from_scratch:
         bert = bert._replace(encoder=BertEncoder.from_config(bert.encoder.get_config()))
-    freeze_blocks(bert.encoder, options.freeze_blocks or 0)
+    freeze_layers(bert.encoder, options.freeze_layers or 0)
     if options.lora_rank:
         bert.encoder.enable_lora(options.lora_rank)
     encoder, size = bert.encoder, len(bert.tokenizer.vocabulary)

@@ -94,7 +94,7 @@ def _bert_rates(options, bert):
     top = [layer for layer in (bert.final_norm, bert.pooler_dense) if layer is not None]
     found = {"top of the BERT": (rate, _variables(top))}
     for number, block in enumerate(reversed(bert.blocks)):
-        name = f"block {len(bert.blocks) - 1 - number} of the BERT"
+        name = f"layer {len(bert.blocks) - 1 - number} of the BERT"
         found[name] = rate * decay**number, block.trainable_variables
     above = {id(variable) for _, variables in found.values() for variable in variables}
     tables = [v for v in bert.trainable_variables if id(v) not in above]

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from tfreps._src.presets import fetched
+from tfreps._src.presets import local_copy
 from tfreps._src.text.token_indexer import TokenIndexer
 from tfreps._src.text.vector_files import vector_rows
 from tfreps._src.text.vocabulary import Vocabulary
@@ -42,7 +42,7 @@ def read_word_table(options, indexer, say) -> WordTable:
     a line.
     """
     num_trained = len(indexer.vocabulary)
-    with fetched(options.vectors, VECTOR_FILES) as path:
+    with local_copy(options.vectors, VECTOR_FILES) as path:
         words, is_whole = words_to_add(os.fspath(path), indexer, options.max_vocabulary)
         grown = with_words(indexer, words)
         tokens = grown.vocabulary.tokens

@@ -55,7 +55,7 @@ class EmbeddingsFile:
     Example:
     >>> import tempfile
     >>> file = EmbeddingsFile(tempfile.mkdtemp() + "/vectors.hdf5", {"layers": "top"})
-    >>> with file.window() as put:
+    >>> with file.open_window() as put:
     ...     put(0, np.ones([3, 8], "float32"))
     >>> file.finish({"I see .": "0"})
     >>> with h5py.File(file.path) as result:
@@ -100,7 +100,7 @@ class EmbeddingsFile:
         self.windows: int = len(self._windows())
 
     @contextlib.contextmanager
-    def window(self) -> Iterator[Callable[[int, np.ndarray], None]]:
+    def open_window(self) -> Iterator[Callable[[int, np.ndarray], None]]:
         """Returns a context manager that writes the next window.
 
         It yields the function `put(number, vectors)`, which stores the vectors of one sentence.

@@ -39,7 +39,7 @@ from tfreps._src.models.any_bilm import AnyBiLM
 from tfreps._src.models.precision import bfloat16_is_slow
 from tfreps._src.models.published_bilm import InitialState
 from tfreps._src.models.whole_model import WholeModel
-from tfreps._src.presets import fetch
+from tfreps._src.presets import cached_path
 from tfreps._src.runs.bert_loading import (
     changed_encoder,
     encoder_of,
@@ -92,9 +92,9 @@ def load(
     """Opens a trained model and returns an object that applies it to raw texts.
 
     `source` is a local path, or one of the following, which is downloaded first: a name in
-    `tfreps.presets.table()`, such as `"elmo_original"`; a path on the Hugging Face Hub,
+    `tfreps.presets.list_presets()`, such as `"elmo_original"`; a path on the Hugging Face Hub,
     `"hf://owner/repository[@revision][/folder]"`; a URL; or a path that TensorFlow reads, such as
-    `"gs://bucket/folder"` (see `tfreps.presets.fetch`).
+    `"gs://bucket/folder"` (see `tfreps.presets.cached_path`).
 
     The class of the returned object depends on the files:
 
@@ -132,8 +132,8 @@ def load(
         scheme: str. Tag scheme of a published tagger, as defined in `tfreps.text.tags`. If
             `"none"` or `None`, the tags have no spans. A model whose files do not name its task is
             loaded as a tagger if a scheme, which may be `"none"`, is given. Defaults to `None`.
-        num_layers: int. Number of blocks to load from a BERT model without a label or tag head. If
-            `None`, all blocks are loaded. Defaults to `None`.
+        num_layers: int. Number of layers to load from a BERT model without a label or tag head. If
+            `None`, all layers are loaded. Defaults to `None`.
 
     Returns:
         `TextTagger`, `TextClassifier`, `TextEmbedder`, `TextBiLM`, `TextManyLangs`, `TextBert` or
@@ -161,7 +161,7 @@ def load(
     given = {name: value for name, value in options.items() if value is not None}
     with locate(source) as found:
         if weights_file is not None:
-            given["weights_file"] = fetch(weights_file)
+            given["weights_file"] = cached_path(weights_file)
         loaded = OPENERS[found.kind](found, given)
     if found.path != pathlib.Path(source):
         loaded.source = source

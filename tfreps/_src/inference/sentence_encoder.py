@@ -29,7 +29,7 @@ class SentenceEncoder:
     in segments; the LSTM states are passed from segment to segment in both directions, so that
     only the vectors of the sentence take memory in proportion to its length. The context-free
     vector of a token is computed once per batch, or only once in total if the token was passed to
-    `keep`. The results differ from those of the `BiLM` only by rounding.
+    `cache_tokens`. The results differ from those of the `BiLM` only by rounding.
 
     Args:
         bilm: `BiLM` or `ManyLangsBiLM` with `initial_state` `"zero"` or `"warm"`.
@@ -100,12 +100,14 @@ class SentenceEncoder:
         ]
         names = word_char_ids if isinstance(vocabulary, WordCharIndexer) else char_ids
         self._ends: tuple[str, str] = names.SENTENCE_START, names.SENTENCE_END
-        self.keep([])
+        self.cache_tokens([])
 
-    def keep(self, tokens: Sequence[str], progress: Callable[[int], object] | None = None) -> None:
+    def cache_tokens(
+        self, tokens: Sequence[str], progress: Callable[[int], object] | None = None
+    ) -> None:
         """Computes context-free vectors of tokens and stores them for later calls to `encode`.
 
-        They replace the vectors that an earlier call to `keep` stored.
+        They replace the vectors that an earlier call to `cache_tokens` stored.
 
         Args:
             tokens: list of str. Distinct tokens, usually the most frequent ones. The vector of

@@ -88,7 +88,7 @@ class TextBert(LoadedModel):
             texts: list of str. Raw texts.
 
         Returns:
-            list of `TextVectors`, one per text, with the outputs of the last block.
+            list of `TextVectors`, one per text, with the outputs of the last layer.
 
         Raises:
             ValueError: If there is no tokenizer, or if `texts` is not a list of strings.

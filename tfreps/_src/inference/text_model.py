@@ -147,4 +147,4 @@ class TextModel(LoadedModel):
         for features in batches.dataset() if batches.num_batches() > 1 else batches.arrays():
             found = predict(features)
             rows += zip(*(np.asarray(found[name]) for name in outputs), strict=True)
-        return batches.in_order(rows)
+        return batches.restore_order(rows)

@@ -32,7 +32,7 @@ class WholeTextModel(TextModel):
         self.num_truncated: int = self.num_truncated + num_truncated
         return tokens
 
-    def cut_notice(self) -> str:
+    def truncation_message(self) -> str:
         """Returns a message with the number of texts that were truncated."""
         counted = f"{self.num_truncated:,} texts"
         return f"{counted} were truncated to {self.max_length} tokens, as in training."

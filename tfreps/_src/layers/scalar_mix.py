@@ -108,7 +108,7 @@ class ScalarMix(Configurable, keras.layers.Layer):
         weights = gamma * tf.nn.softmax(tf.cast(self.scalar_weights, "float32"))  # [L]
         return tf.einsum("l,bltd->btd", weights, x)  # [B, T, D]
 
-    def shares(self) -> tf.Tensor | None:
+    def normalized_weights(self) -> tf.Tensor | None:
         """Returns the weights `s`, float32 `[L]` with sum 1, or `None` if `top_only` is True."""
         return None if self.top_only else tf.nn.softmax(tf.cast(self.scalar_weights, "float32"))
 

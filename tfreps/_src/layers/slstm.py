@@ -19,7 +19,7 @@ from tfreps._src.layers.ops.masks import full_mask
 from tfreps._src.layers.ops.slstm_steps import First
 from tfreps._src.layers.slstm_cell import SLSTMCell
 
-INITIAL_STATES = "learned", "learned_apart", "zeros", "embedding"
+INITIAL_STATES = "learned", "learned_separately", "zeros", "embedding"
 BOUNDARIES = "learned", "fixed", "zeros"
 
 
@@ -39,16 +39,16 @@ class SLSTM(Configurable, keras.layers.Layer):
         num_steps: int. Number of steps, at least 1. Defaults to 9.
         window: int. Number of neighbors on each side, at least 1. Defaults to 1.
         num_sentence_nodes: int. Number of sentence nodes `S`, at least 0. Defaults to 1.
-        neighbors: `"apart"`, `"summed"` or `"nearest_cells"`. How the neighbors are read; see
-            `SLSTMCell`. Defaults to `"apart"`.
+        neighbors: `"separate"`, `"summed"` or `"nearest_cells"`. How the neighbors are read; see
+            `SLSTMCell`. Defaults to `"separate"`.
         input_term: `"gate"` or `"embedding"`. Value multiplied by the input gate; see `SLSTMCell`.
             Defaults to `"gate"`.
         sentence_normalization: `"joint"` or `"words"`. Gates in the softmax of a sentence node; see
             `SLSTMCell`. Defaults to `"joint"`.
         initial_state: str. Initial states. `"learned"`: one vector for all hidden states and one
-            for all cell states, both zero before training. `"learned_apart"`: like `"learned"`,
-            but with separate vectors for the sentence nodes. `"zeros"`: all states are zero.
-            `"embedding"`: the inputs, which must have the width `H`, and their mean for the
+            for all cell states, both zero before training. `"learned_separately"`: like
+            `"learned"`, but with separate vectors for the sentence nodes. `"zeros"`: all states are
+            zero. `"embedding"`: the inputs, which must have the width `H`, and their mean for the
             sentence nodes, as in the authors' released code. Defaults to `"learned"`.
         boundary: str. Nodes that are added at both ends of a sentence. `"learned"`: `<s>` and
             `</s>`, which have learned inputs and are updated like words. `"fixed"`: nodes with
@@ -100,7 +100,7 @@ class SLSTM(Configurable, keras.layers.Layer):
         num_steps: int = 9,
         window: int = 1,
         num_sentence_nodes: int = 1,
-        neighbors: Neighbors = "apart",
+        neighbors: Neighbors = "separate",
         input_term: InputTerm = "gate",
         sentence_normalization: SentenceNormalization = "joint",
         initial_state: SLSTMInitialState = "learned",
@@ -151,7 +151,7 @@ class SLSTM(Configurable, keras.layers.Layer):
         if self.initial_state.startswith("learned"):
             self.initial_hidden = self._add("initial_hidden", [units])
             self.initial_cell = self._add("initial_cell", [units])
-        if self.initial_state == "learned_apart" and self.num_sentence_nodes:
+        if self.initial_state == "learned_separately" and self.num_sentence_nodes:
             shape = [self.num_sentence_nodes, units]
             self.initial_sentence_hidden = self._add("initial_sentence_hidden", shape)
             self.initial_sentence_cell = self._add("initial_sentence_cell", shape)
@@ -253,7 +253,7 @@ class SLSTM(Configurable, keras.layers.Layer):
         if self.initial_state == "zeros":
             return [tf.zeros(shape), tf.zeros(shape)]
         rows = self.initial_hidden, self.initial_cell
-        if self.initial_state == "learned_apart" and self.num_sentence_nodes:
+        if self.initial_state == "learned_separately" and self.num_sentence_nodes:
             rows = self.initial_sentence_hidden, self.initial_sentence_cell
         return [tf.broadcast_to(tf.cast(row, "float32"), shape) for row in rows]
 

@@ -11,7 +11,7 @@ from tfreps._src.layers.ops.configurable import Configurable
 from tfreps._src.layers.ops.masks import full_mask
 from tfreps._src.layers.ops.slstm_steps import First, Form, Weights, exchange
 
-NEIGHBORS = "apart", "summed", "nearest_cells"
+NEIGHBORS = "separate", "summed", "nearest_cells"
 INPUT_TERMS = "gate", "embedding"
 SENTENCE_NORMALIZATIONS = "joint", "words"
 
@@ -43,11 +43,11 @@ class SLSTMCell(Configurable, keras.layers.Layer):
         units: int. Width `H` of all states.
         window: int. Number of neighbors `w` on each side, at least 1. Defaults to 1.
         num_sentence_nodes: int. Number of sentence nodes `S`, at least 0. Defaults to 1.
-        neighbors: str. How the neighbors are read. `"apart"`: each neighbor is read separately
+        neighbors: str. How the neighbors are read. `"separate"`: each neighbor is read separately
             and has its own gate. `"summed"`: the neighbors on each side are summed first and share
             one gate, as in the authors' released code. `"nearest_cells"`: the hidden states are
-            read as with `"apart"`, but the cell states of only the two nearest neighbors are
-            read, and only these have gates. Defaults to `"apart"`.
+            read as with `"separate"`, but the cell states of only the two nearest neighbors are
+            read, and only these have gates. Defaults to `"separate"`.
         input_term: str. Value multiplied by the gate `i`. `"gate"`: `tanh(gate_u)`. `"embedding"`:
             the input itself, which must be as wide as the states; there is no gate `u`, as in the
             released code. Defaults to `"gate"`.
@@ -91,7 +91,7 @@ class SLSTMCell(Configurable, keras.layers.Layer):
         units: int,
         window: int = 1,
         num_sentence_nodes: int = 1,
-        neighbors: Neighbors = "apart",
+        neighbors: Neighbors = "separate",
         input_term: InputTerm = "gate",
         sentence_normalization: SentenceNormalization = "joint",
         l2: float = 0.0,
@@ -208,15 +208,15 @@ class SLSTMCell(Configurable, keras.layers.Layer):
 
 def _make_form(cell):
     offsets = range(-cell.window, cell.window + 1)
-    apart = tuple((offset,) for offset in offsets)
+    separate = tuple((offset,) for offset in offsets)
     left = tuple(offsets)[: cell.window]
     right = tuple(offsets)[cell.window + 1 :]
     summed = (left, (0,), right)
     nearest = ((-1,), (0,), (1,))
     hidden_groups, cell_groups = {
-        "apart": (apart, apart),
+        "separate": (separate, separate),
         "summed": (summed, summed),
-        "nearest_cells": (apart, nearest),
+        "nearest_cells": (separate, nearest),
     }[cell.neighbors]
     return Form(
         cell.units,

@@ -38,7 +38,7 @@ FOREIGN = {
 
 @keras.saving.register_keras_serializable(package="tfreps")
 class BertEncoder(PublishedEncoder, WholeModel, keras.Model):
-    """BERT encoder: `num_layers` Transformer blocks over token ids and segment ids.
+    """BERT encoder: `num_layers` Transformer layers over token ids and segment ids.
 
         x_0 = dropout(embedding_norm(token_table[id] + position_p + segment_table[segment]))
         x_0 = x_0 @ embedding_kernel + embedding_bias       (if embedding_dim != hidden_dim)
@@ -52,17 +52,17 @@ class BertEncoder(PublishedEncoder, WholeModel, keras.Model):
     Args:
         vocabulary_size: int. Number of rows of the token table.
         hidden_dim: int. Width of the vectors, a multiple of `num_heads`. Defaults to 768.
-        num_layers: int. Number of Transformer blocks. Defaults to 12.
-        num_heads: int. Number of attention heads per block. Defaults to 12.
-        intermediate_dim: int. Width of the hidden layer of the feed-forward network of each block.
+        num_layers: int. Number of Transformer layers. Defaults to 12.
+        num_heads: int. Number of attention heads per layer. Defaults to 12.
+        intermediate_dim: int. Width of the hidden layer of the feed-forward network of each layer.
             If `None` (the default), it is `4 * hidden_dim`.
-        normalize_first: bool. Whether to normalize the inputs of the parts of a block instead of
+        normalize_first: bool. Whether to normalize the inputs of the parts of a layer instead of
             their outputs; see `TransformerBlock`. If `True`, another layer norm follows the last
-            block. Defaults to `False`.
+            layer. Defaults to `False`.
         activation: str or function. Activation of the feed-forward networks; see
             `TransformerBlock`. Defaults to `"gelu"`.
         dropout: float in [0, 1). Dropout rate of `x_0` and of the outputs of the attention and the
-            feed-forward network of each block. Defaults to 0.1.
+            feed-forward network of each layer. Defaults to 0.1.
         attention_dropout: float in [0, 1). Dropout rate of the attention probabilities.
             Defaults to 0.1.
         layer_norm_epsilon: float. Constant added to the variance in the layer norms.
@@ -229,7 +229,7 @@ class BertEncoder(PublishedEncoder, WholeModel, keras.Model):
         return [*with_optional([ids], segment_ids, feature("mask", dtype="bool")), ids]
 
     def attention(self, features: Features) -> tf.Tensor:
-        """Computes the attention probabilities of all blocks.
+        """Computes the attention probabilities of all layers.
 
         Args:
             features: dict or int tensor. The features, as passed to `call`.
@@ -244,7 +244,7 @@ class BertEncoder(PublishedEncoder, WholeModel, keras.Model):
         return tf.stack(kept, axis=1)
 
     def enable_lora(self, rank: int) -> None:
-        """Freezes all weights, and adds low-rank adapters (LoRA) to the dense layers of the blocks.
+        """Freezes all weights, and adds low-rank adapters (LoRA) to the encoder's dense layers.
 
             kernel = frozen_kernel + lora_kernel_a @ lora_kernel_b
 
@@ -280,9 +280,9 @@ class BertEncoder(PublishedEncoder, WholeModel, keras.Model):
                 dense.enable_lora(rank)
 
     def _read(self, features, training, kept=None):
-        """Returns a tuple of the layers (a list of `x_0` and each block's output) and the mask.
+        """Returns a tuple of the layers (a list of `x_0` and each layer's output) and the mask.
 
-        If `kept` is a list, the attention probabilities of each block are appended to it.
+        If `kept` is a list, the attention probabilities of each layer are appended to it.
         """
         ids, segment_ids, mask = self._inputs(features)
         x = rows_of_distinct(self.token_embedding, ids, self.vocabulary_size)  # [B, T, E]

@@ -17,13 +17,13 @@ from tfreps._src.layers.ops.annotations import Features, Outputs, PoolingKind
 from tfreps._src.layers.ops.matmul import matmul
 from tfreps._src.layers.pooling import POOLINGS as LAYER_POOLINGS
 from tfreps._src.layers.pooling import Pooling
-from tfreps._src.metrics import AreaUnderCurve, SentenceLoss
+from tfreps._src.metrics import AUC, SentenceLoss
 from tfreps._src.models.keras_encoder import encoded, width_of
 from tfreps._src.models.linear_encoder import LinearEncoder
 from tfreps._src.models.own_loss import METRICS, SentenceLossModel, checked_y, mean_of_rows
 from tfreps._src.models.published_heads import PublishedClassifier
 
-POOLINGS = *LAYER_POOLINGS, "pooled"
+POOLINGS = *LAYER_POOLINGS, "pooled_output"
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
@@ -41,12 +41,12 @@ class Classifier(PublishedClassifier, SentenceLossModel, keras.Model):
 
     Args:
         encoder: Any encoder of tfreps, or a functional or Sequential Keras model as for `Tagger`.
-            With `pooling="pooled"`, it must have a `pooled_output` of shape `[B, D]`.
+            With `pooling="pooled_output"`, it must have a `pooled_output` of shape `[B, D]`.
         labels: list of str. Label names in the order of their ids.
         pooling: `"mean"`, `"max"`, `"mean_max"`, `"mean_sqrt"`, `"attention"` or `"first"` (see
-            `Pooling`), or `"pooled"` for the pooled output of the encoder, such as the maxima of a
-            TextCNN, the sentence node of an S-LSTM or the final states of a BiLSTM. Defaults to
-            `"mean"`.
+            `Pooling`), or `"pooled_output"` for the pooled output of the encoder, such as the
+            maxima of a TextCNN, the sentence node of an S-LSTM or the final states of a BiLSTM.
+            Defaults to `"mean"`.
         hidden_units: int. Width of a hidden layer. If `None` (the default), there is no hidden
             layer.
         dropout: float in [0, 1). Dropout rate of the input of each dense layer. Defaults to 0.5.
@@ -77,7 +77,7 @@ class Classifier(PublishedClassifier, SentenceLossModel, keras.Model):
     and AUC exclude texts of weight 0 and count all others equally.
 
     Masking: padding has no influence. For a text without tokens, the pooled vector is zero; with
-    `pooling="pooled"`, it is the pooled output that the encoder returns for such a text.
+    `pooling="pooled_output"`, it is the pooled output that the encoder returns for such a text.
 
     Raises:
         ValueError: If `labels` is empty or contains an empty or repeated name, an option is
@@ -92,7 +92,7 @@ class Classifier(PublishedClassifier, SentenceLossModel, keras.Model):
     Example:
     >>> from tfreps.models import TextCNN, TokenEmbedder
     >>> encoder = TextCNN(TokenEmbedder(vocabulary_size=9), num_filters=4)
-    >>> classifier = Classifier(encoder, ["bad", "good"], pooling="pooled")
+    >>> classifier = Classifier(encoder, ["bad", "good"], pooling="pooled_output")
     >>> classifier({"token_ids": tf.constant([[3, 9, 0]])})["probabilities"].shape
     TensorShape([1, 2])
     """
@@ -101,7 +101,7 @@ class Classifier(PublishedClassifier, SentenceLossModel, keras.Model):
         self,
         encoder: keras.Model,
         labels: Sequence[str],
-        pooling: PoolingKind | Literal["pooled"] = "mean",
+        pooling: PoolingKind | Literal["pooled_output"] = "mean",
         hidden_units: int | None = None,
         dropout: float = 0.5,
         class_weights: Sequence[float] | None = None,
@@ -123,7 +123,7 @@ class Classifier(PublishedClassifier, SentenceLossModel, keras.Model):
         self.temperature = temperature
         _check(self)
         # Layers.
-        if pooling == "pooled":
+        if pooling == "pooled_output":
             width = width_of(encoder, "pooled_output")
         else:
             self.pool = Pooling(pooling, attention_units, dtype=self.dtype_policy, name="pool")
@@ -142,11 +142,11 @@ class Classifier(PublishedClassifier, SentenceLossModel, keras.Model):
         # Metrics.
         self.sentence_loss = SentenceLoss()
         self.accuracy = keras.metrics.Mean(name="accuracy")
-        self.auc = AreaUnderCurve(name="auc") if len(self.labels) == 2 else None
+        self.auc = AUC(name="auc") if len(self.labels) == 2 else None
 
     def call(self, features: Features, training: bool = False) -> Outputs:
         outputs = encoded(self.encoder, features, training)
-        if self.pooling == "pooled":
+        if self.pooling == "pooled_output":
             v = tf.cast(outputs["pooled_output"], "float32")
         else:
             v = self.pool(outputs["sequence_output"], mask=outputs["mask"])  # [B, D]
@@ -273,7 +273,7 @@ def _check(model):
             f"`class_weights` must have one non-negative factor for each of the labels {labels}; "
             f"got {weights}."
         )
-    output = "pooled_output" if model.pooling == "pooled" else "sequence_output"
+    output = "pooled_output" if model.pooling == "pooled_output" else "sequence_output"
     if width_of(model.encoder, output) is None:
         raise ValueError(
             f"`encoder` must have a `{output}` if `pooling` is {model.pooling!r}; "

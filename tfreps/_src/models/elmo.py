@@ -176,7 +176,7 @@ class Elmo(PublishedElmo, WholeModel, keras.Model):
         return fixed if self.fine_tune else [self.bilm, *fixed]
 
     def _own_mix_shares(self):
-        return {} if self.top_only else {"elmo_mix": self.mixes[0].shares()}
+        return {} if self.top_only else {"elmo_mix": self.mixes[0].normalized_weights()}
 
     @property
     def _sees_boundaries(self):

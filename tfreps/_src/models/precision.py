@@ -52,7 +52,7 @@ class Precision(NamedTuple):
 
 
 def choose_precision(
-    kind: str, rows: int, width: int | None = None, float16: bool = False
+    kind: str, batch_size: int, hidden_dim: int | None = None, float16: bool = False
 ) -> Precision:
     """Chooses the precision in which this machine trains a model fastest.
 
@@ -69,9 +69,9 @@ def choose_precision(
     Args:
         kind: str. Kind of model: `"elmo"`, `"bert"`, or the encoder of a tagger or classifier, such
             as `"bilstm"`.
-        rows: int. Number of rows (sentences or texts) in a batch.
-        width: int. Width of the states, hidden vectors or filters. If `None` (the default), the
-            model counts as wide.
+        batch_size: int. Number of sentences or texts in a batch.
+        hidden_dim: int. Width of the states, hidden vectors or filters. If `None` (the default),
+            the model counts as wide.
         float16: bool. Whether float16 is allowed. Its gradients can underflow, unless the optimizer
             scales the loss. Defaults to `False`.
 
@@ -83,7 +83,7 @@ def choose_precision(
 
     Example:
     >>> import tfreps
-    >>> choice = tfreps.choose_precision("bert", rows=1)
+    >>> choice = tfreps.choose_precision("bert", batch_size=1)
     >>> choice.name in ("bfloat16", "float32"), choice.policy in ("mixed_bfloat16", "float32")
     (True, True)
     """
@@ -94,10 +94,8 @@ def choose_precision(
     instructions = bfloat16_instructions()
     if instructions is None:
         return Precision("float32", "this CPU has no native bfloat16 instructions")
-    width = float("inf") if width is None else width
-    if any(
-        rows >= least_rows and width >= least for least_rows, least in OF_CPUS[instructions][kind]
-    ):
+    hidden_dim = float("inf") if hidden_dim is None else hidden_dim
+    if any(batch_size >= rows and hidden_dim >= dim for rows, dim in OF_CPUS[instructions][kind]):
         return Precision("bfloat16", f"this CPU has {instructions} instructions")
     return Precision("float32", "bfloat16 is not known to be faster for this model and batch size")
 

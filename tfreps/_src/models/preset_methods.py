@@ -34,7 +34,7 @@ class PresetMethods:
         part of this class is returned. No code from the files is run.
 
         Args:
-            source: str or path-like. A name in `tfreps.presets.table()`, such as
+            source: str or path-like. A name in `tfreps.presets.list_presets()`, such as
                 `"elmo_original"`; `"hf://owner/repository[@revision][/folder]"`; a URL; a path that
                 TensorFlow reads, such as `"gs://bucket/folder"`; or a local file, folder or zip
                 archive. The source must contain what `save_to_preset` or a tfreps command wrote, a

@@ -31,7 +31,7 @@ class PublishedEncoder(PresetMethods):
         The options are those of `from_pretrained` and apply only to published weights.
 
         Args:
-            source: str or path-like. A name in `tfreps.presets.table()`, such as
+            source: str or path-like. A name in `tfreps.presets.list_presets()`, such as
                 `"bert_base_uncased"`; `"hf://owner/repository[@revision][/folder]"`; a URL; a path
                 that TensorFlow reads; a local file, folder or zip archive that `from_pretrained`
                 reads; or the folder or `.keras` file of a tfreps model that contains a
@@ -86,7 +86,7 @@ class PublishedEncoder(PresetMethods):
                 and ELECTRA); or aespresso's `bert.model.epoch.N`, also as a `.safetensors` file.
                 As in `from_preset`, it may also be in a zip archive, or be given by its name or
                 address.
-            num_layers: int. Number of blocks to load, from the first one on.
+            num_layers: int. Number of layers to load, from the first one on.
             max_sequence_length: int. Number of positions to load, from the first one on.
             pooler: bool. Whether to load the pooler.
             dropout: float in [0, 1). Dropout rate, as in `BertEncoder`.

@@ -33,7 +33,7 @@ class PublishedBiLM(PresetMethods):
         The options are those of `from_pretrained` and apply only to published weights.
 
         Args:
-            source: str or path-like. A name in `tfreps.presets.table()`, such as
+            source: str or path-like. A name in `tfreps.presets.list_presets()`, such as
                 `"elmo_original"`; `"hf://owner/repository[@revision][/folder]"`; a URL; a path that
                 TensorFlow reads; a local file, folder or zip archive that `from_pretrained` reads;
                 or the folder or `.keras` file of a tfreps model that contains a biLM, which is

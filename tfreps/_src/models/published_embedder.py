@@ -27,7 +27,7 @@ class PublishedEmbedder(PresetMethods):
         The options are those of `from_pretrained` and apply only to published weights.
 
         Args:
-            source: str or path-like. A name in `tfreps.presets.table()`, such as
+            source: str or path-like. A name in `tfreps.presets.list_presets()`, such as
                 `"all_minilm_l6_v2"`; `"hf://owner/repository[@revision][/folder]"`; a URL; a path
                 that TensorFlow reads; a local folder or zip archive that `from_pretrained` reads;
                 or the folder or `.keras` file of a tfreps model that contains a `SentenceEmbedder`,

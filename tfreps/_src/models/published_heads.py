@@ -34,7 +34,7 @@ class PublishedClassifier(PresetMethods):
         The options are those of `from_pretrained` and apply only to published weights.
 
         Args:
-            source: str or path-like. A name in `tfreps.presets.table()`;
+            source: str or path-like. A name in `tfreps.presets.list_presets()`;
                 `"hf://owner/repository[@revision][/folder]"`; a URL; a path that TensorFlow reads;
                 a local file, folder or zip archive that `from_pretrained` reads; or the folder or
                 `.keras` file of a tfreps model that contains a `Classifier`, which is returned.
@@ -135,7 +135,7 @@ class PublishedClassifier(PresetMethods):
         Raises:
             ValueError: If the encoder is neither a `BertEncoder` nor a `PieceEncoder` around one,
                 `BertEncoder.save_pretrained` rejects it for a reason other than its pooler, the
-                pooling is not `"pooled"`, the model has a hidden layer, a linear model or a
+                pooling is not `"pooled_output"`, the model has a hidden layer, a linear model or a
                 temperature other than 1, or the folder contains `model.safetensors.index.json`.
         """
         model_files().save_pretrained(self, folder)
@@ -164,7 +164,7 @@ class PublishedTagger(PresetMethods):
         The options are those of `from_pretrained` and apply only to published weights.
 
         Args:
-            source: str or path-like. A name in `tfreps.presets.table()`;
+            source: str or path-like. A name in `tfreps.presets.list_presets()`;
                 `"hf://owner/repository[@revision][/folder]"`; a URL; a path that TensorFlow reads;
                 a local file, folder or zip archive that `from_pretrained` reads; or the folder or
                 `.keras` file of a tfreps model that contains a `Tagger`, which is returned.

@@ -36,14 +36,14 @@ class SLSTMEncoder(WholeModel, keras.Model):
             Defaults to 1.
         num_sentence_nodes: int. Number of sentence nodes. The hidden state of the first is the
             pooled output; with 0, there is no pooled output. Defaults to 1.
-        neighbors: `"apart"`, `"summed"` or `"nearest_cells"`. How the neighbors are read; see
-            `SLSTMCell`. Defaults to `"apart"`.
+        neighbors: `"separate"`, `"summed"` or `"nearest_cells"`. How the neighbors are read; see
+            `SLSTMCell`. Defaults to `"separate"`.
         input_term: `"gate"` or `"embedding"`. Value multiplied by the input gate; see `SLSTMCell`.
             Defaults to `"gate"`.
         sentence_normalization: `"joint"` or `"words"`. Gates in the softmax of a sentence node; see
             `SLSTMCell`. Defaults to `"joint"`.
-        initial_state: `"learned"`, `"learned_apart"`, `"zeros"` or `"embedding"`. Initial states;
-            see `SLSTM`. Defaults to `"learned"`.
+        initial_state: `"learned"`, `"learned_separately"`, `"zeros"` or `"embedding"`. Initial
+            states; see `SLSTM`. Defaults to `"learned"`.
         boundary: `"learned"`, `"fixed"` or `"zeros"`. Nodes at both ends of a sentence; see
             `SLSTM`. Defaults to `"learned"`.
         state_dropout: float in [0, 1). Dropout rate of the initial states with
@@ -83,7 +83,7 @@ class SLSTMEncoder(WholeModel, keras.Model):
         num_steps: int = 9,
         window: int = 1,
         num_sentence_nodes: int = 1,
-        neighbors: Neighbors = "apart",
+        neighbors: Neighbors = "separate",
         input_term: InputTerm = "gate",
         sentence_normalization: SentenceNormalization = "joint",
         initial_state: SLSTMInitialState = "learned",

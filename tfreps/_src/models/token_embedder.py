@@ -265,7 +265,9 @@ class TokenEmbedder(WholeModel, keras.Model):
         return [*frozen, self.frozen_word_embeddings] if self.num_frozen_words else frozen
 
     def _own_mix_shares(self):
-        return {"vector_mix": self.vector_mix.shares()} if self.vector_layers > 1 else {}
+        return (
+            {"vector_mix": self.vector_mix.normalized_weights()} if self.vector_layers > 1 else {}
+        )
 
     def _character_encoder(self):
         common = {

@@ -1,4 +1,4 @@
-"""TransformerEncoder: Transformer blocks over token vectors."""
+"""TransformerEncoder: Transformer layers over token vectors."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from tfreps._src.models.whole_model import WholeModel
 
 @keras.saving.register_keras_serializable(package="tfreps")
 class TransformerEncoder(WholeModel, keras.Model):
-    """Stack of `num_layers` Transformer blocks over embedded tokens.
+    """Stack of `num_layers` Transformer layers over embedded tokens.
 
         x_0 = dropout(positions(embedding_norm(project(embedder(features)))))
         x_l = block_l(x_{l-1})          l = 1 .. num_layers
@@ -27,11 +27,11 @@ class TransformerEncoder(WholeModel, keras.Model):
     Args:
         embedder: `TokenEmbedder` or any other encoder.
         hidden_dim: int. Width of the output, a multiple of `num_heads`. Defaults to 128.
-        num_layers: int. Number of Transformer blocks, at least 1. Defaults to 2.
-        num_heads: int. Number of attention heads per block. Defaults to 4.
-        intermediate_dim: int. Width of the feed-forward network of each block. If `None` (the
+        num_layers: int. Number of Transformer layers, at least 1. Defaults to 2.
+        num_heads: int. Number of attention heads per layer. Defaults to 4.
+        intermediate_dim: int. Width of the feed-forward network of each layer. If `None` (the
             default), it is `4 * hidden_dim`.
-        normalize_first: bool. Whether to normalize the inputs of the parts of a block instead of
+        normalize_first: bool. Whether to normalize the inputs of the parts of a layer instead of
             their outputs; see `TransformerBlock`. Defaults to `True`, which needs no warm-up of the
             learning rate.
         activation: str or function. Activation of the feed-forward networks; see
@@ -46,12 +46,12 @@ class TransformerEncoder(WholeModel, keras.Model):
         causal: bool. Whether a token attends only to itself and to earlier tokens.
             Defaults to `False`.
         dropout: float in [0, 1). Dropout rate of `x_0` and of the outputs of the attention and the
-            feed-forward network of each block. Defaults to 0.1.
+            feed-forward network of each layer. Defaults to 0.1.
         attention_dropout: float in [0, 1). Dropout rate of the attention probabilities.
             Defaults to 0.1.
         layer_norm_epsilon: float. Constant added to the variance in the layer norms.
             Defaults to 1e-5.
-        kernel_initializer: str, config or Keras initializer of the kernels of the blocks. If
+        kernel_initializer: str, config or Keras initializer of the kernels of the layers. If
             `None`, it is a truncated normal distribution with a standard deviation of 0.02, as in
             BERT. Defaults to `"glorot_uniform"`.
 
@@ -62,7 +62,7 @@ class TransformerEncoder(WholeModel, keras.Model):
     Returns:
         dict with `sequence_output` float32 `[B, T, hidden_dim]`, zero on padding; `mask`
         bool `[B, T]`; and `layer_outputs` float32 `[B, num_layers + 1, T, hidden_dim]`: `x_0`, the
-        outputs of all blocks except the last one, and `sequence_output`.
+        outputs of all layers except the last one, and `sequence_output`.
 
     Masking: masked tokens have no influence on other tokens, and positions count real tokens only.
 
@@ -146,7 +146,7 @@ class TransformerEncoder(WholeModel, keras.Model):
         return {"sequence_output": layers[-1], "mask": mask, "layer_outputs": stacked}
 
     def attention(self, features: Features) -> tf.Tensor:
-        """Computes the attention probabilities of all blocks.
+        """Computes the attention probabilities of all layers.
 
         Args:
             features: dict. The features, as passed to `call`.
@@ -163,7 +163,7 @@ class TransformerEncoder(WholeModel, keras.Model):
     def _read(self, features, training, kept=None):
         """Returns a tuple of the `layer_outputs`, as a list of tensors `[B, T, D]`, and the mask.
 
-        If `kept` is a list, the attention probabilities of each block are appended to it.
+        If `kept` is a list, the attention probabilities of each layer are appended to it.
         """
         embedded = self.embedder(features, training=training)
         x = embedded["sequence_output"]

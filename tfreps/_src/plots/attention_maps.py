@@ -49,7 +49,7 @@ def attention_figure(
     """
     import numpy as np
 
-    values = chosen_attention(probabilities, layer, head)
+    values = select_attention(probabilities, layer, head)
     if len(tokens) != len(values):
         raise ValueError(
             f"`tokens` must contain {len(values)} tokens, one per row of the attention; got "
@@ -68,7 +68,7 @@ def attention_figure(
     )
 
 
-def chosen_attention(
+def select_attention(
     probabilities: "ArrayLike", layer: int | None = None, head: int | None = None
 ) -> "np.ndarray":
     """Returns the attention of one layer and head, or the mean over all layers, heads or both.
@@ -89,9 +89,9 @@ def chosen_attention(
     Example:
     >>> import numpy as np
     >>> attention = np.arange(8.0).reshape(2, 2, 1, 2)
-    >>> chosen_attention(attention, layer=2, head=1).tolist()
+    >>> select_attention(attention, layer=2, head=1).tolist()
     [[4.0, 5.0]]
-    >>> chosen_attention(attention, head=1).tolist()
+    >>> select_attention(attention, head=1).tolist()
     [[2.0, 3.0]]
     """
     import numpy as np

@@ -51,11 +51,11 @@ def save_figure(figure: "Figure", path: str | os.PathLike[str]) -> pathlib.Path:
     'empty.png'
     """
     with replacing(path) as temporary:
-        temporary.write_bytes(png_of(figure))
+        temporary.write_bytes(figure_to_png(figure))
     return pathlib.Path(path)
 
 
-def png_of(figure: "Figure") -> bytes:
+def figure_to_png(figure: "Figure") -> bytes:
     """Returns a figure as the bytes of a PNG file, at 110 dots per inch.
 
     Args:
@@ -65,7 +65,7 @@ def png_of(figure: "Figure") -> bytes:
         bytes. The contents of the PNG file.
 
     Example:
-    >>> png_of(new_figure(3, 2))[1:4]
+    >>> figure_to_png(new_figure(3, 2))[1:4]
     b'PNG'
     """
     file = io.BytesIO()
@@ -89,7 +89,7 @@ def show_in_tensorboard(
     import tensorflow as tf
 
     if isinstance(figures, Mapping):
-        images = {name: png_of(figure) for name, figure in figures.items()}
+        images = {name: figure_to_png(figure) for name, figure in figures.items()}
     else:
         images = {path.stem: path.read_bytes() for path in map(pathlib.Path, figures)}
     writer = tf.summary.create_file_writer(str(pathlib.Path(folder) / "plots"))

@@ -36,7 +36,7 @@ SHOWN = 8  # maximum number of characters in a hint
 
 
 class Fonts(NamedTuple):
-    """Fonts that `fonts_for` found for some texts, and the characters that no font has.
+    """Fonts that `find_fonts` found for some texts, and the characters that no font has.
 
     Args:
         families: list of str. Font families for the `family` argument of matplotlib, in the order
@@ -61,12 +61,12 @@ class Fonts(NamedTuple):
             f"install {package}; on other systems: Noto Sans)."
         )
 
-    def drawn(self, text: str) -> str:
+    def replace_missing(self, text: str) -> str:
         """Returns a text with code points, such as `U+9152`, in place of missing characters."""
         return "".join(f"U+{ord(c):04X}" if c in self.missing else c for c in text)
 
 
-def fonts_for(texts: Iterable[str], font: str | os.PathLike[str] | None = None) -> Fonts:
+def find_fonts(texts: Iterable[str], font: str | os.PathLike[str] | None = None) -> Fonts:
     """Finds fonts that together have all characters of the given texts.
 
     Fonts are tried in this order: `font`, DejaVu Sans, the fonts in matplotlib's cached font list,
@@ -84,9 +84,9 @@ def fonts_for(texts: Iterable[str], font: str | os.PathLike[str] | None = None) 
         ValueError: If `font` is not a font file, or if matplotlib is not installed.
 
     Example:
-    >>> fonts_for(["all", "work"])
+    >>> find_fonts(["all", "work"])
     Fonts(families=['DejaVu Sans'], missing='')
-    >>> fonts_for(["\\U0010fffd"]).drawn("a\\U0010fffd")
+    >>> find_fonts(["\\U0010fffd"]).replace_missing("a\\U0010fffd")
     'aU+10FFFD'
     """
     font_manager = matplotlib_module("font_manager")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tfreps._src.plots.canvas import new_figure, save_figure
-from tfreps._src.plots.fonts import Fonts, fonts_for
+from tfreps._src.plots.fonts import Fonts, find_fonts
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -117,7 +117,7 @@ def matrix_figure(
     figure = new_figure(side + 1, side)
     figure.set_layout_engine("compressed")  # makes the cells square
     if fonts is None:
-        fonts = fonts_for([*row_names, *column_names])
+        fonts = find_fonts([*row_names, *column_names])
         if fonts.hint:
             warnings.warn(fonts.hint, stacklevel=2)
     axes = figure.subplots()
@@ -168,7 +168,7 @@ def _name(axis: Any, names: Sequence[str], fonts: Fonts, turned: float) -> None:
     """Labels an axis with names, or with numbers if there are more than `MOST_NAMES` names."""
     if len(names) > MOST_NAMES:
         return
-    drawn = [fonts.drawn(name) for name in names]
+    drawn = [fonts.replace_missing(name) for name in names]
     style = {"family": fonts.families, "fontsize": 8, "parse_math": False}  # draws `$` unchanged
     for label, name in zip(axis.set_ticks(range(len(names)), drawn, **style), drawn, strict=True):
         if len(name) > UPRIGHT:

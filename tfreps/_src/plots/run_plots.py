@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tfreps._src.plots.canvas import matplotlib_module, save_figure, show_in_tensorboard
 from tfreps._src.plots.curves import learning_curves_figure
-from tfreps._src.plots.fonts import Fonts, fonts_for
+from tfreps._src.plots.fonts import Fonts, find_fonts
 from tfreps._src.plots.matrices import matrix_figure, plot_confusion_matrix, plot_mix_weights
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def plot_run(
         return [f"No plots were drawn. {error}"]
     folder = run.plots_path
     folder.mkdir(exist_ok=True)
-    fonts = fonts_for(model.classes)
+    fonts = find_fonts(model.classes)
     notes = [f"Plots: {fonts.hint}"] if fonts.hint else []
     paths = []
     for name, draw in _drawings(run, model, confusion_counts, fonts).items():

@@ -82,14 +82,14 @@ class PresetTable(list[Preset]):
         return "\n".join("  ".join(cells).rstrip() for cells in padded)
 
 
-def table() -> PresetTable:
+def list_presets() -> PresetTable:
     """Returns the table of published weights that can be loaded by name.
 
     Returns:
         `PresetTable`. A list of presets that prints as a table.
 
     Example:
-    >>> table()[0].name
+    >>> list_presets()[0].name
     'elmo_small'
     """
     return PresetTable(rows().values())

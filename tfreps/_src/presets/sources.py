@@ -1,4 +1,4 @@
-"""fetch: returns the local path of a model or file that is given by name, address or path."""
+"""cached_path: returns the local path of a model or file that is given by name, address or path."""
 
 import contextlib
 import difflib
@@ -17,7 +17,7 @@ from tfreps._src.presets.web_files import download_file
 PAIR = "options.json", "weights.hdf5"
 
 
-def fetch(source: str | os.PathLike[str]) -> pathlib.Path:
+def cached_path(source: str | os.PathLike[str]) -> pathlib.Path:
     """Returns the local path of a model, which is downloaded first if it is not local.
 
     The source is one of:
@@ -48,14 +48,14 @@ def fetch(source: str | os.PathLike[str]) -> pathlib.Path:
         OSError: If the disk is full.
 
     Example:
-    >>> fetch("elmo_orginal")
+    >>> cached_path("elmo_orginal")
     Traceback (most recent call last):
     ValueError: elmo_orginal does not exist. ... Did you mean 'elmo_original'?
     """
     if not isinstance(source, str | os.PathLike):
         raise ValueError(
             f"A model or file must be given as a path, a name or an address; got {source!r}. "
-            "`tfreps.presets.table()` lists the names."
+            "`tfreps.presets.list_presets()` lists the names."
         )
     path = _local(os.fspath(source))
     if not path.exists() and not path.with_name(f"{path.name}.index").exists():
@@ -76,26 +76,26 @@ def fetch(source: str | os.PathLike[str]) -> pathlib.Path:
 
 
 @contextlib.contextmanager
-def fetched(
+def local_copy(
     source: str | os.PathLike[str], suffixes: tuple[str, ...] | None = None
 ) -> Iterator[pathlib.Path]:
-    """Context manager that returns `fetch(source)`; errors in its block name the source.
+    """Context manager that returns `cached_path(source)`; errors in its block name the source.
 
     Without it, an error about a file of an archive or of a download would name a folder in the
     cache.
 
     Args:
-        source: str or path-like. The source, as in `fetch`.
+        source: str or path-like. The source, as in `cached_path`.
         suffixes: tuple of str or None. If the source is a folder or an archive, it must contain
             exactly one file whose name ends with one of these suffixes, such as that of word
             vectors, and the path of this file is returned. If `None`, the path of the source is
             returned. Defaults to `None`.
 
     Raises:
-        ValueError: If `fetch` or the block raises a ValueError, or if a folder or archive does not
-            contain exactly one file with these suffixes.
+        ValueError: If `cached_path` or the block raises a ValueError, or if a folder or archive
+            does not contain exactly one file with these suffixes.
     """
-    path = fetch(source)
+    path = cached_path(source)
     local, given = str(path), os.fspath(source)
     if path.is_file():  # a biLM has two files
         local, given = str(path.parent), given.rpartition("/")[0] or "."

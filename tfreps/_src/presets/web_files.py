@@ -36,16 +36,16 @@ def download_file(
     bar, retries and timeouts are those of `huggingface_hub`. With `HF_HUB_OFFLINE=1`, nothing is
     downloaded. Any failure except that of the disk raises a ValueError. `checksum`, the SHA-256,
     SHA-1 or MD5 in hexadecimal digits, is compared with the file in each call. `path` defaults to
-    `cached_path(url)`.
+    `path_in_cache(url)`.
     """
-    path = pathlib.Path(path or cached_path(url))
+    path = pathlib.Path(path or path_in_cache(url))
     with missing(path, functools.partial(_is_right, checksum=checksum)) as is_missing:
         if is_missing:
             _download(url, path, checksum, size)
     return path
 
 
-def cached_path(url: str) -> pathlib.Path:
+def path_in_cache(url: str) -> pathlib.Path:
     """Returns the path in the cache for a URL. Files from one folder are stored in one folder."""
     parts = urllib.parse.urlsplit(url)
     parent, _, name = urllib.parse.unquote(parts.path).rpartition("/")

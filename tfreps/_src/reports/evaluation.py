@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from tfreps._src import reports
-from tfreps._src.metrics import AreaUnderCurve
+from tfreps._src.metrics import AUC
 from tfreps._src.text import tags as tag_sequences
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def evaluate_classifier(
     `tokens` are the tokens of each of the `texts`. `accuracy`, `labels`, `macro` and `weighted` are
     from `reports.classification_report`, and `confusion` has a row for each true label and a column
     for each predicted label. If the model has two labels and both occur in the texts, the second is
-    the positive one, and `auc` is the value of `AreaUnderCurve`. With a `threshold`, a float or
+    the positive one, and `auc` is the value of `AUC`. With a `threshold`, a float or
     `"best"` for the one with the best F1 on these texts, `threshold` is its value and
     `at_threshold` the result of `reports.scores_at`. `calibration_error` is that of the most
     probable labels, and `temperature` is that of the model. `options` are those of
@@ -96,7 +96,7 @@ def evaluate_classifier(
         positive = [label == name for label in labels]
         scores = [prediction.probabilities[name] for prediction in predictions]
         others = [prediction.probabilities[trained.names[0]] for prediction in predictions]
-        auc = AreaUnderCurve()
+        auc = AUC()
         auc.update_state(positive, _log_odds(scores, others))
         results["auc"] = round(float(auc.result()), 7)  # float32 has about 7 digits
         if threshold == "best":

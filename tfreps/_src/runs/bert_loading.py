@@ -16,7 +16,7 @@ from tfreps._src.text.bert import PieceTokenizer, checkpoint_tokenizer, read_tok
 from tfreps._src.text.bert.tokenizer_files import SOURCES
 
 COMMAND = "pretrain-bert"
-EMBEDDINGS = (  # layers of a `BertEncoder` before its blocks; some encoders lack some of them
+EMBEDDINGS = (  # layers before those of the Transformer; some encoders lack some of them
     "token_embedding",
     "add_positions",
     "segment_embedding",
@@ -108,11 +108,11 @@ def published_tokenizer(path: pathlib.Path, encoder: BertEncoder) -> PieceTokeni
     return tokenizer
 
 
-def freeze_blocks(encoder: BertEncoder, number: int) -> None:
-    """Freezes the embeddings and the first blocks of a BERT encoder; with 0 blocks, nothing."""
+def freeze_layers(encoder: BertEncoder, number: int) -> None:
+    """Freezes the embeddings and the first layers of a BERT encoder; with 0 layers, nothing."""
     if not 0 <= number <= encoder.num_layers:
         raise ValueError(
-            f"The number of frozen blocks must be in [0, {encoder.num_layers}]; got {number}."
+            f"The number of frozen layers must be in [0, {encoder.num_layers}]; got {number}."
         )
     if number:
         tables = (getattr(encoder, name) for name in EMBEDDINGS)
@@ -138,13 +138,13 @@ def changed_encoder(
     """Builds a new, trainable encoder with changed options and the weights of an old one."""
     if changes.get("num_layers", 1) > old.num_layers:
         raise ValueError(
-            f"`num_layers` must be at most {old.num_layers}, the number of blocks of {path}; got "
+            f"`num_layers` must be at most {old.num_layers}, the number of layers of {path}; got "
             f"{changes['num_layers']}."
         )
     if changes.get("pooler") and not old.pooler:
         raise ValueError(
             f"{path} was trained without next-sentence prediction and has no pooler. Choose "
-            "a pooling other than 'pooled'."
+            "a pooling other than 'pooled_output'."
         )
     new = BertEncoder.from_config({**old.get_config(), **changes, "trainable": True, "frozen": []})
     names = (*EMBEDDINGS, "final_norm", "pooler_dense")

@@ -13,7 +13,7 @@ from tfreps._src.convert.bilm_files import BILM_SUFFIXES, find_bilm_files, is_tr
 from tfreps._src.convert.many_langs_files import LSTMS, TOKEN_ENCODER, is_many_langs
 from tfreps._src.convert.sentence_transformers import is_sentence_transformers
 from tfreps._src.convert.torch_files import is_torch
-from tfreps._src.presets import fetched
+from tfreps._src.presets import local_copy
 from tfreps._src.runs.model_archive import load_archive
 from tfreps._src.runs.run_folder import CONFIG, RunFolder, is_run_folder
 
@@ -45,10 +45,10 @@ class Location(NamedTuple):
 def locate(source: str | os.PathLike[str], *kinds: Kind) -> Iterator[Location]:
     """Context manager that yields the `Location` of a model; errors in its block name the source.
 
-    `source` is a path, name or address, as in `tfreps.presets.fetch`. `kinds` are those that the
-    caller accepts, in the order in which they are tried. If there are none, they are `KINDS`.
+    `source` is a path, name or address, as in `tfreps.presets.cached_path`. `kinds` are those that
+    the caller accepts, in the order in which they are tried. If there are none, they are `KINDS`.
     """
-    with fetched(source) as path:
+    with local_copy(source) as path:
         if path.name in OF_FOLDERS and any(
             path.with_name(name).is_file() for name in (CONFIG, ADAPTER)
         ):

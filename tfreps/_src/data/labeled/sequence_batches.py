@@ -218,7 +218,7 @@ class SequenceBatches:
         """Returns the positions in `tokens` of the sentences of an epoch, in order: int64 `[N]`."""
         return np.concatenate([batch.sentences for batch in self._plan.batches(epoch)])
 
-    def in_order(self, rows: Sequence[Any], epoch: int = 0) -> list[Any]:
+    def restore_order(self, rows: Sequence[Any], epoch: int = 0) -> list[Any]:
         """Returns results for the sentences of an epoch in the order of `tokens`.
 
         `rows` has one item per sentence, in the order of the batches of the epoch.

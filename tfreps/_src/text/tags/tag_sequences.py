@@ -92,11 +92,11 @@ class SpanReader:
         return found
 
 
-def spans_to_tags(found: Iterable[tuple[str, int, int]], length: int, scheme: Scheme) -> list[str]:
+def spans_to_tags(spans: Iterable[tuple[str, int, int]], length: int, scheme: Scheme) -> list[str]:
     """Converts spans to tags.
 
     Args:
-        found: iterable of tuples `(type, start, end)` with an exclusive end, in any order, without
+        spans: iterable of tuples `(type, start, end)` with an exclusive end, in any order, without
             overlaps.
         length: int. Number of tokens of the sentence.
         scheme: str. Scheme of the tags.
@@ -117,11 +117,11 @@ def spans_to_tags(found: Iterable[tuple[str, int, int]], length: int, scheme: Sc
     letters = {role: letter for letter, role in LETTERS[scheme].items()}
     tags = [OUTSIDE] * length
     before = None
-    for kind, start, end in sorted(found, key=lambda span: (span[1], span[2])):
+    for kind, start, end in sorted(spans, key=lambda span: (span[1], span[2])):
         first_free = before.end if before else 0
         if not first_free <= start < end <= length:
             raise ValueError(
-                f"The span {kind!r} from {start} to {end} in `found` is empty, overlaps another "
+                f"The span {kind!r} from {start} to {end} in `spans` is empty, overlaps another "
                 f"span, or extends beyond the sentence of {length} tokens."
             )
         roles = ["B"] + ["I"] * (end - start - 1)

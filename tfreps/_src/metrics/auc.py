@@ -1,4 +1,4 @@
-"""AreaUnderCurve: area under the ROC curve of a binary classifier."""
+"""AUC: area under the ROC curve of a binary classifier."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ _BINS = int(2 * LARGEST / RESOLUTION) + 1
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class AreaUnderCurve(keras.metrics.Metric):
+class AUC(keras.metrics.Metric):
     """Area under the ROC curve, computed from the scores of all batches together.
 
         auc = P(score+ > score-) + P(score+ = score-) / 2
@@ -31,7 +31,7 @@ class AreaUnderCurve(keras.metrics.Metric):
     characteristic (ROC) curve".
 
     Example:
-    >>> metric = AreaUnderCurve()
+    >>> metric = AUC()
     >>> metric.update_state([1, 0, 1, 0], [2.0, 1.0, 0.5, -3.0])
     >>> float(metric.result())        # 3 of the 4 pairs are ranked correctly
     0.75
