@@ -8,7 +8,7 @@ from huggingface_hub import constants
 from huggingface_hub.utils import close_session
 
 from tfreps._src.presets import web_files
-from tfreps._src.presets.web_files import path_in_cache, download_file
+from tfreps._src.presets.web_files import download_file, path_in_cache
 
 CONTENT = bytes(range(256)) * 1000
 
