@@ -188,8 +188,8 @@ def _read_index(config, jobs):
     task = _read_object(config, "task", "with the type and the index of this process", remedy)
     job, index = task.get("type"), task.get("index")
     _check_job("the type of `task`", job)
-    number = int(index) if re.fullmatch("[0-9]{1,9}", str(index)) else -1  # a str of digits is
-    # valid
+    # The index may be a str of digits.
+    number = int(index) if re.fullmatch("[0-9]{1,9}", str(index)) else -1
     count = len(jobs.get(job, ()))
     if type(index) not in (int, str) or not 0 <= number < count:
         known = f"from 0 to {count - 1}" if count > 1 else "0"
