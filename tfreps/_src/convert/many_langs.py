@@ -185,9 +185,10 @@ def _assign_transposed(weight: Any) -> Callable[[np.ndarray], Any]:
 
 
 def _halves(transform: Any, gate: Any) -> _Target:
-    """Returns the stand-in for a weight of a highway's transform and the same weight of its gate.
+    """Returns a stand-in that sets a weight of a highway's transform and that of its gate.
 
-    The original's gate weights the input, and that of tfreps the transform, so its sign changes.
+    The original's gate weights the input, and that of tfreps the transform, so the values of the
+    gate are negated.
     """
 
     def assign(array: np.ndarray) -> None:

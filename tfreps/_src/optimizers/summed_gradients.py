@@ -36,7 +36,7 @@ def apply_once(
     gradients: Sequence[Gradient | None],
     variables: Sequence[keras.Variable],
 ) -> None:
-    """Clips and applies gradients that `sum_gradients` returned, the same on every replica."""
+    """Clips and applies gradients that are equal on all replicas, as from `sum_gradients`."""
     if num_replicas() > 1:
         for part in _all_parts(optimizer):
             # Stays replaced in this optimizer, because replicas trace this code one after another.
