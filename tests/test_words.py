@@ -27,6 +27,8 @@ WORDS = {
     r"such as it is|as it (comes|stands)": "unchanged",
     r"(says|said) nothing|without a word": "is silent; silently",
     r"stands (beside|behind|at)": "is next to; follows; is",
+    r"rivals?": "another library",
+    r"development (data|set)": "validation set",
     r"(has|have|had) no say": "has no effect",
 }
 OPENERS = re.compile(r"(What|That|Whether|Of|How|Where|Which|Who|Whose|Why|Whatever|As) ")
