@@ -2,8 +2,8 @@ from ._src.data.labeled.labeled_texts import LabeledText as LabeledText
 from ._src.data.labeled.labeled_texts import read_labeled as read_labeled
 from ._src.data.labeled.random_truncation import RandomTruncation as RandomTruncation
 from ._src.data.labeled.sequence_batches import SequenceBatches as SequenceBatches
-from ._src.data.labeled.splits import class_counts as class_counts
-from ._src.data.labeled.splits import describe_classes as describe_classes
+from ._src.data.labeled.splits import describe_labels as describe_labels
+from ._src.data.labeled.splits import label_counts as label_counts
 from ._src.data.labeled.splits import stratified_split as stratified_split
 from ._src.data.labeled.tagged_sentences import TaggedSentence as TaggedSentence
 from ._src.data.labeled.tagged_sentences import read_tagged as read_tagged

@@ -232,7 +232,9 @@ def check_unused(options, found, names):
         for name, option in group.options.items():
             if name in names and getattr(options, name) != option.default:
                 flag = "--" + name.replace("_", "-")
-                raise ValueError(f"{flag} does not apply to {found.source}, {found.kind}.")
+                raise ValueError(
+                    f"{flag} does not apply to {found.source}, {found.kind}. Omit {flag}."
+                )
 
 
 def embed_tokens(options, found):

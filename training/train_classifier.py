@@ -129,7 +129,7 @@ def train(options, earlier):
     for part in parts.values():
         check_known_names(label_set.names, part.texts)
     check_labels(label_set, parts, options.monitor)
-    print(data.describe_classes(labels))
+    print(data.describe_labels(labels))
 
     with strategy.scope():
         tokens = parts["train"].tokens
@@ -161,7 +161,7 @@ def make_batches(options, name, part, indexer, label_set):
     if name == "train":
         order = {"shuffle": True, "seed": options.seed, "batch_size": options.batch_size}
         if options.balance:
-            counts = data.class_counts(labels)
+            counts = data.label_counts(labels)
             each = len(labels) / len(counts)
             order["sentence_weights"] = [each / counts[label] for label in labels]
         if options.truncation_rate:

@@ -123,7 +123,7 @@ def test_a_group_without_variables():
     model.compile(optimizer, loss="mse")
     with pytest.raises(ValueError, match="group 'biLM' must be .*; got encoder/bais, but"):
         model.fit(x, y, verbose=0)
-    with pytest.raises(ValueError, match="lists variables of 'b', which is not one of the"):
+    with pytest.raises(ValueError, match="list variables of the `groups` a; got 'b'"):
         GroupedOptimizer(keras.optimizers.Adam(), {"a": keras.optimizers.SGD()}, {"b": []})
 
 

@@ -159,7 +159,7 @@ def test_balanced_weights(tmp_path, capsys):
         shares[len(flag)] = list(json.loads(line)["probabilities"].values())
     assert shares[0] == pytest.approx([30 / 40, 9 / 40, 1 / 40], abs=0.06)  # after 30 epochs
     assert shares[1] == pytest.approx([1 / 3] * 3, abs=0.06)
-    assert "Warning: 1 class with only one example ('only')" in capsys.readouterr().out
+    assert "Warning: 1 label with only one example ('only')" in capsys.readouterr().out
 
 
 @pytest.mark.slow

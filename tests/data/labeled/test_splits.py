@@ -4,7 +4,7 @@ import hypothesis
 import pytest
 from hypothesis import strategies
 
-from tfreps.data import class_counts, describe_classes, stratified_split
+from tfreps.data import describe_labels, label_counts, stratified_split
 
 LABELS = ["a"] * 50 + ["b"] * 31 + ["c"] * 19
 
@@ -12,7 +12,7 @@ LABELS = ["a"] * 50 + ["b"] * 31 + ["c"] * 19
 def test_shares():
     rest, part = stratified_split(LABELS, 0.1)
     assert sorted(rest + part) == list(range(100)) and sorted(part) == part and sorted(rest) == rest
-    # 5.0, 3.1 and 1.9: the class with the largest remainder gets the tenth example.
+    # 5.0, 3.1 and 1.9: the label with the largest remainder gets the tenth example.
     assert Counter(LABELS[position] for position in part) == {"a": 5, "b": 3, "c": 2}
 
 
@@ -79,23 +79,24 @@ def test_errors(arguments, message):
 
 
 def test_counts():
-    assert list(class_counts(["b", "c", "a", "c", "b"]).items()) == [("b", 2), ("c", 2), ("a", 1)]
+    assert list(label_counts(["b", "c", "a", "c", "b"]).items()) == [("b", 2), ("c", 2), ("a", 1)]
 
 
 def test_description():
-    text = describe_classes(["x"] * 1100 + ["rare", "z", "z"])
+    text = describe_labels(["x"] * 1100 + ["rare", "z", "z"])
     assert text.splitlines() == [
-        "1,103 examples of 3 classes:",
+        "1,103 examples of 3 labels:",
         "  x     1,100   99.7%",
         "  z         2    0.2%",
         "  rare      1    0.1%",
-        "The largest class has 1100.0 times as many examples as the smallest. Always predicting",
+        "The most frequent label has 1100.0 times as many examples as the rarest. Always "
+        "predicting",
         "'x' gives an accuracy of 99.7%.",
-        "Warning: 1 class with only one example ('rare').",
-        "Warning: the classes are imbalanced; evaluate with F1 instead of accuracy.",
+        "Warning: 1 label with only one example ('rare').",
+        "Warning: the labels are imbalanced; evaluate with F1 instead of accuracy.",
     ]
-    many = describe_classes([str(n) for n in range(30)] * 2, longest=3)
-    assert "  and 54 examples of the other 27 classes" in many and "Warning" not in many
-    assert "accuracy" not in describe_classes(["0"] * 101 + ["1"] * 100)
+    many = describe_labels([str(n) for n in range(30)] * 2, longest=3)
+    assert "  and 54 examples of the other 27 labels" in many and "Warning" not in many
+    assert "accuracy" not in describe_labels(["0"] * 101 + ["1"] * 100)
     with pytest.raises(ValueError, match="at least one example"):
-        describe_classes([])
+        describe_labels([])

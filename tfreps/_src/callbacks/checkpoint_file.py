@@ -129,7 +129,7 @@ def read(path: pathlib.Path, step: int) -> Checkpoint:
             raise ValueError(f"the format must be {FORMAT!r}; got {metadata.get('format')!r}")
         if metadata.get("step") != str(step):
             raise ValueError(
-                f"the file name says step {step}, but the header says {metadata.get('step')!r}"
+                f"the file name states step {step}, but the header states {metadata.get('step')!r}"
             )
         arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     text = metadata.get("state", "")

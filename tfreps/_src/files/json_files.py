@@ -23,7 +23,9 @@ def read_json_list(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
     """Reads a JSON list of objects from a UTF-8 file; a key that occurs twice is an error."""
     values = _values(path)
     if not isinstance(values, list) or not all(isinstance(value, dict) for value in values):
-        raise ValueError(f"{path}: expected a JSON list of objects [{{...}}, ...].")
+        raise ValueError(
+            f"{path}: expected a JSON list of objects [{{...}}, ...]; got {str(values)[:60]}."
+        )
     return values
 
 

@@ -132,7 +132,10 @@ class EmbeddingsFile:
             OSError: If the disk is full or the file cannot be written.
         """
         if self.complete:
-            raise ValueError(f"{self.path} is already complete.")
+            raise ValueError(
+                f"{self.path} is already complete. Call `finish` once, and pass `overwrite=True` "
+                "to write the file again."
+            )
         text = "" if sentence_to_index is None else json.dumps(sentence_to_index)
         size = sum(window.stat().st_size for window in self._windows()) + len(text)
         check_space(self.path, size)

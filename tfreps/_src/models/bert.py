@@ -269,7 +269,10 @@ class BertEncoder(PublishedEncoder, WholeModel, keras.Model):
         """
         check_integers(1, rank=rank)
         if self.blocks[0].expand.lora_enabled:
-            raise ValueError("The encoder already has adapters: `enable_lora` was called before.")
+            raise ValueError(
+                "The encoder already has adapters, because `enable_lora` was called before. Call "
+                "it only once."
+            )
         for weight in self.trainable_weights:
             weight.trainable = False
         for block in self.blocks:

@@ -95,7 +95,8 @@ class LinearEncoder(WholeModel, keras.Model):
         check_frozen_words(num_frozen_words, vocabulary_size)
         if not [*unigram_offsets, *bigram_offsets, *trigram_offsets]:
             raise ValueError(
-                "`unigram_offsets`, `bigram_offsets` and `trigram_offsets` must not all be empty."
+                "`unigram_offsets`, `bigram_offsets` and `trigram_offsets` must not all be empty. "
+                "Pass at least one offset, such as `unigram_offsets=[0]`."
             )
         check_dropout(dropout=dropout)
         # Options.

@@ -323,7 +323,10 @@ def _check_elmo(model):
     if model.elmo is None:
         return
     if model.elmo.keep_sentence_boundaries:
-        raise ValueError("`elmo` must have `keep_sentence_boundaries=False`; got `True`.")
+        raise ValueError(
+            "`elmo` must have `keep_sentence_boundaries=False`, because an embedder has one vector "
+            "per token; got `True`."
+        )
     reads_characters = model.elmo.bilm._ids_name == "character_ids"
     longest = model.elmo.bilm.max_characters
     if model.characters is not None and reads_characters and longest != model.max_characters:

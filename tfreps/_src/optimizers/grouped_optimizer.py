@@ -76,8 +76,8 @@ class GroupedOptimizer(keras.optimizers.Optimizer):
         unknown = sorted(set(self.members) - set(self.groups))
         if unknown:
             raise ValueError(
-                f"`members` lists variables of {unknown[0]!r}, which is not one of the `groups` "
-                f"({', '.join(self.groups)})."
+                f"`members` must list variables of the `groups` {', '.join(self.groups)}; got "
+                f"{unknown[0]!r}. Add a group of this name, or remove it from `members`."
             )
         self.optimizers: list[keras.optimizers.Optimizer] = [*self.groups.values(), default]
 

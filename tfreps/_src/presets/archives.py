@@ -160,7 +160,10 @@ def _check_member(path: pathlib.Path, name: str, is_link: bool) -> None:
             "archives. Download the archive again from its publisher."
         )
     if is_link:
-        raise ValueError(f"{path} contains the link {name!r}, which tfreps does not extract.")
+        raise ValueError(
+            f"{path} contains the link {name!r}, which tfreps does not extract. Extract the "
+            "archive yourself, and pass the folder."
+        )
 
 
 def _check_sizes(path: pathlib.Path, count: int, size: int) -> None:

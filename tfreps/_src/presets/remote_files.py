@@ -74,5 +74,8 @@ def _listed(gfile: Any, folder: str) -> list[str]:
     names = [name for name in gfile.listdir(folder) if not gfile.isdir(f"{folder}/{name}")]
     for name in names:
         if name in ("", ".", "..") or os.path.basename(name) != name or not name.isprintable():
-            raise ValueError(f"{folder} contains a file with the unsafe name {name!r}.")
+            raise ValueError(
+                f"{folder} contains a file with the unsafe name {name!r}; expected a plain file "
+                "name. Rename the file."
+            )
     return names

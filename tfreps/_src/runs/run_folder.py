@@ -392,7 +392,10 @@ class RunFolder:
 
             return read_preset_model(self.path)
         if not self.model_path.is_file():
-            raise ValueError(f"{self.path} contains no {MODEL}: its run has not saved a model yet.")
+            raise ValueError(
+                f"{self.path} contains no {MODEL}: its run has not saved a model yet. Resume the "
+                "run."
+            )
         return load_archive(self.model_path)
 
     def vocabulary(self) -> "Vocabulary":

@@ -1,4 +1,4 @@
-"""Reads labeled texts from tab-separated lines, CSV, JSON lines or class folders."""
+"""Reads labeled texts from tab-separated lines, CSV, JSON lines or a folder per label."""
 
 import os
 import pathlib
@@ -50,7 +50,7 @@ def read_labeled(
     - "json": one JSON object `{"text": "...", "label": 1}` per line.
     - "python": one Python dict literal `{'text': '...', 'label': 1}` per line.
     - "folders": `FOLDER/CLASS/FILE`. Each file is one text, and its folder's name is the label.
-      Names that start with a dot and files next to the class folders are skipped.
+      Names that start with a dot and files next to the folders of the labels are skipped.
 
     Lines end with a line feed or with a carriage return and a line feed, and blank lines are
     skipped (with double quotes that enclose fields, only empty lines); a carriage return elsewhere
@@ -157,7 +157,7 @@ def _list_folders(files: Files) -> list[pathlib.Path]:
     for folder in folders:
         if not folder.is_dir():
             raise ValueError(
-                f"{folder} is not a folder; expected folders that contain one folder per class."
+                f"{folder} is not a folder; expected folders that contain one folder per label."
             )
     return folders
 
@@ -166,13 +166,13 @@ def _read_folder(folder: pathlib.Path, encoding: str) -> Iterator[LabeledText]:
     classes = [path for path in _visible(folder) if path.is_dir()]
     if not classes:
         raise ValueError(
-            f"{folder} contains no folders. Create one folder per class with its texts."
+            f"{folder} contains no folders. Create one folder per label with its texts."
         )
     for path in classes:
         texts = [file for file in _visible(path) if file.is_file()]
         if not texts:
             raise ValueError(
-                f"{path} contains no files, so its class has no texts. Add texts, or remove the "
+                f"{path} contains no files, so its label has no texts. Add texts, or remove the "
                 "folder."
             )
         label = _label(path.name, str(path))
