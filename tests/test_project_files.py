@@ -12,7 +12,7 @@ from tests.conftest import CHECKOUT
 from tests.test_words import PAGES
 from tfreps._src.addresses import DOCUMENTATION, REPOSITORY
 from tfreps._src.cli.commands import COMMANDS
-from tfreps._src.presets.preset_table import table
+from tfreps._src.presets.preset_table import rows
 
 CITATION = yaml.safe_load((CHECKOUT / "CITATION.cff").read_text(encoding="utf-8"))
 
@@ -91,7 +91,7 @@ def test_links_lead_to_files(name):
     [("README.md", r"ELMo in (\d+) languages"), ("README.zh-CN.md", r"(\d+) 种语言的 ELMo")],
 )
 def test_the_number_of_languages(name, number):
-    elmo = [row.language for row in table() if row.kind in ("elmo", "many_langs")]
+    elmo = [row.language for row in rows().values() if row.kind in ("elmo", "many_langs")]
     languages = {language.split(" (")[0] for language in elmo} - {"proteins"}
     assert int(re.search(number, read(name))[1]) == len(languages)
     assert sum(language.startswith("Chinese (") for language in elmo) == 2
