@@ -95,3 +95,15 @@ def check_list(name: str, values: Any, kind: str = "texts") -> None:
         for number, text in enumerate(values):
             if isinstance(text, bytes) or not isinstance(text, Iterable):  # lists have tokens
                 raise ValueError(f"{name[:-1]}[{number}]` must be a string; got {text!r}.")
+
+
+def as_list(name: str, values: Any, kind: str = "texts") -> list[Any]:
+    """Returns the items of an iterable as a list; raises the errors of `check_list`.
+
+    >>> as_list("`texts`", map(str.strip, ["one ", "two "]))
+    ['one', 'two']
+    """
+    check_list(name, values, kind)
+    values = list(values)
+    check_list(name, values, kind)
+    return values

@@ -1,12 +1,12 @@
 """SentenceEncoder: encodes many sentences with a biLM, in batches of similar length."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Literal
 
 import numpy as np
 import tensorflow as tf
 
-from tfreps._src.files.argument_checks import check_list
+from tfreps._src.files.argument_checks import as_list
 from tfreps._src.layers.elmo_bilstm import reverse_tokens
 from tfreps._src.models.bilm import BiLM
 from tfreps._src.models.many_langs import ManyLangsBiLM
@@ -103,14 +103,14 @@ class SentenceEncoder:
         self.cache_tokens([])
 
     def cache_tokens(
-        self, tokens: Sequence[str], progress: Callable[[int], object] | None = None
+        self, tokens: Iterable[str], progress: Callable[[int], object] | None = None
     ) -> None:
         """Computes context-free vectors of tokens and stores them for later calls to `encode`.
 
         They replace the vectors that an earlier call to `cache_tokens` stored.
 
         Args:
-            tokens: list of str. Distinct tokens, usually the most frequent ones. The vector of
+            tokens: iterable of str. Distinct tokens, usually the most frequent ones. The vector of
                 each token takes `4 * projection_dim` bytes of memory.
             progress: callable. It is called with the number of tokens processed so far, including
                 the sentence start and end. If `None`, progress is not reported. Defaults to `None`.
@@ -118,16 +118,16 @@ class SentenceEncoder:
         Raises:
             ValueError: If `tokens` is a string.
         """
-        check_list("`tokens`", tokens, "tokens")
+        tokens = as_list("`tokens`", tokens, "tokens")
         tokens = [*self._ends, *(token for token in tokens if token not in self._ends)]
         self._rows = {token: row for row, token in enumerate(tokens)}
         self._kept = self._vectors(tokens, progress)  # [R, P]
 
-    def encode(self, sentences: Sequence[Sequence[str]]) -> Iterator[tuple[int, np.ndarray]]:
+    def encode(self, sentences: Iterable[Sequence[str]]) -> Iterator[tuple[int, np.ndarray]]:
         """Computes the vectors of sentences.
 
         Args:
-            sentences: list of lists of str. Tokenized sentences, which may be empty.
+            sentences: iterable of lists of str. Tokenized sentences, which may be empty.
 
         Yields:
             Tuples `(number, vectors)`, one per sentence, from the shortest sentence to the longest.
@@ -140,9 +140,8 @@ class SentenceEncoder:
         Raises:
             ValueError: If `sentences` or one of them is a string.
         """
-        check_list("`sentences`", sentences, "sentences")
-        for sentence in sentences:
-            check_list("Each of `sentences`", sentence, "tokens")
+        sentences = as_list("`sentences`", sentences, "sentences")
+        sentences = [as_list("Each of `sentences`", s, "tokens") for s in sentences]
         lengths = np.array([len(sentence) for sentence in sentences], np.int64)
         for batch in batches_by_length(lengths, self.batch_tokens):
             vectors = self._encode_batch([sentences[number] for number in batch])

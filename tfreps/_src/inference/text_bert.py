@@ -1,12 +1,12 @@
 """TextBert: a BERT model that computes vectors and attention for raw texts."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any, overload
 
 import tensorflow as tf
 
-from tfreps._src.files.argument_checks import check_list
+from tfreps._src.files.argument_checks import as_list
 from tfreps._src.inference.attention import piece_attention
 from tfreps._src.inference.loaded_model import LoadedModel, trace_once
 from tfreps._src.inference.outputs import TextAttention, TextVectors
@@ -71,21 +71,21 @@ class TextBert(LoadedModel):
             None if tokenizer is None else max_length(self.encoder, tokenizer)
         )
 
-    @overload  # overlaps the next one, because a str is a Sequence[str]
+    @overload  # overlaps the next one, because a str is an Iterable[str]
     def __call__(self, text: str) -> TextVectors: ...  # pyright: ignore[reportOverlappingOverload]
 
     @overload
-    def __call__(self, text: Sequence[str]) -> list[TextVectors]: ...
+    def __call__(self, text: Iterable[str]) -> list[TextVectors]: ...
 
     def __call__(self, text: Any) -> Any:
-        """Returns the `TextVectors` of one raw text, or `encode(text)` for a list of texts."""
+        """Returns the `TextVectors` of one raw text, or `encode(text)` for several texts."""
         return self.encode([text])[0] if isinstance(text, str) else self.encode(text)
 
-    def encode(self, texts: Sequence[str]) -> list[TextVectors]:
+    def encode(self, texts: Iterable[str]) -> list[TextVectors]:
         """Computes the vectors of raw texts. Texts longer than `max_length` are truncated.
 
         Args:
-            texts: list of str. Raw texts.
+            texts: iterable of str. Raw texts, such as a list or an open file.
 
         Returns:
             list of `TextVectors`, one per text, with the outputs of the last layer.
@@ -94,7 +94,7 @@ class TextBert(LoadedModel):
             ValueError: If there is no tokenizer, or if `texts` is not a list of strings.
         """
         tokenizer = self._checked_tokenizer()
-        check_list("`texts`", texts)
+        texts = as_list("`texts`", texts)
         found = []
         for start in range(0, len(texts), TEXTS_AT_ONCE):
             some = texts[start : start + TEXTS_AT_ONCE]

@@ -1,12 +1,12 @@
 """TextBiLM: a trained biLM that computes the vectors of raw texts."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, overload
 
 import numpy as np
 
-from tfreps._src.files.argument_checks import check_list
+from tfreps._src.files.argument_checks import as_list
 from tfreps._src.inference.loaded_model import LoadedModel
 from tfreps._src.inference.outputs import TextVectors
 from tfreps._src.inference.sentence_encoder import BATCH_TOKENS, Layers, SentenceEncoder
@@ -68,38 +68,38 @@ class TextBiLM(LoadedModel):
         self.bilm: BiLM | ManyLangsBiLM = bilm
         self._encoders: dict[str | int | tuple[float, ...], SentenceEncoder] = {}
 
-    @overload  # overlaps the next one, because a str is a Sequence[str]
+    @overload  # overlaps the next one, because a str is an Iterable[str]
     def __call__(self, text: str) -> TextVectors: ...  # pyright: ignore[reportOverlappingOverload]
 
     @overload
-    def __call__(self, text: Sequence[str | Sequence[str]]) -> list[TextVectors]: ...
+    def __call__(self, text: Iterable[str | Sequence[str]]) -> list[TextVectors]: ...
 
     def __call__(self, text: Any) -> Any:
-        """Computes the vectors of one raw text or of a list of texts.
+        """Computes the vectors of one raw text or of several texts.
 
         Args:
-            text: str, or list whose elements are raw texts or lists of tokens.
+            text: str, or iterable of raw texts or lists of tokens.
 
         Returns:
-            `TextVectors` with all layers; for a list, a list of `TextVectors`.
+            `TextVectors` with all layers; for several texts, a list of `TextVectors`.
 
         Raises:
             ValueError: If the biLM has `initial_state="carry"`, or if it reads token ids and there
                 is no vocabulary.
         """
         texts = [text] if isinstance(text, str) else text
-        check_list("`text`", texts)
+        texts = as_list("`text`", texts)
         tokens = [_tokens(each) for each in texts]
         found = [TextVectors(*pair) for pair in zip(tokens, self.encode(tokens), strict=True)]
         return found[0] if isinstance(text, str) else found
 
     def encode(
-        self, texts: Sequence[str | Sequence[str]], layers: Layers = "all"
+        self, texts: Iterable[str | Sequence[str]], layers: Layers = "all"
     ) -> list[np.ndarray]:
         """Computes the vectors of texts.
 
         Args:
-            texts: list. Raw texts, or lists of tokens, which may be empty.
+            texts: iterable. Raw texts, or lists of tokens, which may be empty.
             layers: str, int or list of float. Vectors to compute: those of every layer (`"all"`),
                 those of the last layer (`"top"`), those of the layer with this number (0 is the
                 token layer), the average of all layers (`"average"`), or, for a list of factors,
@@ -116,7 +116,7 @@ class TextBiLM(LoadedModel):
                 `initial_state="carry"`, it reads token ids and there is no vocabulary, or `layers`
                 is invalid.
         """
-        check_list("`texts`", texts)
+        texts = as_list("`texts`", texts)
         key = layers if isinstance(layers, str | int) else tuple(layers)
         if key not in self._encoders:
             self._encoders[key] = self.sentence_encoder(layers=layers)

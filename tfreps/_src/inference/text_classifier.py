@@ -1,9 +1,10 @@
 """TextClassifier: a trained classifier for raw texts."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, overload
 
+from tfreps._src.files.argument_checks import as_list
 from tfreps._src.inference.outputs import ClassifiedText
 from tfreps._src.inference.text_model import Tokenization
 from tfreps._src.inference.whole_text_model import WholeTextModel
@@ -64,23 +65,23 @@ class TextClassifier(WholeTextModel):
         super().__init__(model, indexer, tokens, max_length, source)
         self.names: list[str] = model.labels
 
-    @overload  # overlaps the next one, because a str is a Sequence[str]
+    @overload  # overlaps the next one, because a str is an Iterable[str]
     def __call__(self, text: str) -> ClassifiedText: ...  # pyright: ignore[reportOverlappingOverload]
 
     @overload
-    def __call__(self, text: Sequence[str | Sequence[str]]) -> list[ClassifiedText]: ...
+    def __call__(self, text: Iterable[str | Sequence[str]]) -> list[ClassifiedText]: ...
 
     def __call__(self, text: Any) -> Any:
-        """Returns the `ClassifiedText` of one raw text, or `classify(text)` for a list of texts."""
+        """Returns the `ClassifiedText` of one raw text, or `classify(text)` for several texts."""
         return self.classify([text])[0] if isinstance(text, str) else self.classify(text)
 
     def classify(
-        self, texts: Sequence[str | Sequence[str]], **options: Any
+        self, texts: Iterable[str | Sequence[str]], **options: Any
     ) -> list[ClassifiedText]:
         """Classifies texts.
 
         Args:
-            texts: list. Raw texts, or lists of tokens as returned by `tokenize`, which may be
+            texts: iterable. Raw texts, or lists of tokens as returned by `tokenize`, which may be
                 empty.
             **options: Options of `tfreps.data.SequenceBatches`.
 
@@ -94,7 +95,7 @@ class TextClassifier(WholeTextModel):
             tf.errors.InvalidArgumentError: If a text, after truncation to `max_length`, has more
                 tokens than the model has learned positions.
         """
-        found = []
+        found, texts = [], as_list("`texts`", texts)
         rows = self._rows(self._tokens_of(texts), OUTPUTS, options)
         for text, (label, probabilities) in zip(texts, rows, strict=True):
             shares = dict(zip(self.names, probabilities.tolist(), strict=True))

@@ -1,14 +1,14 @@
 """TextEmbedder: a model that computes one vector for each raw text."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from tfreps._src.convert.model_cards import write_model_card
 from tfreps._src.convert.sentence_transformers import TextSettings, write_embedder
-from tfreps._src.files.argument_checks import check_choice, check_list
+from tfreps._src.files.argument_checks import as_list, check_choice
 from tfreps._src.inference.outputs import TextEmbeddings
 from tfreps._src.inference.text_model import Tokenization
 from tfreps._src.inference.whole_text_model import WholeTextModel
@@ -75,17 +75,17 @@ class TextEmbedder(WholeTextModel):
         check_choice([*self.prompts, None], default_prompt=default_prompt)
         self.default_prompt: str | None = default_prompt
 
-    def __call__(self, text: str | Sequence[str], prompt: str | None = None) -> TextEmbeddings:
+    def __call__(self, text: str | Iterable[str], prompt: str | None = None) -> TextEmbeddings:
         """Computes the vectors of raw texts; see `embed`. For one str, the vector is `[D]`."""
         if isinstance(text, str):
             return TextEmbeddings(text, self.embed([text], prompt).vectors[0])
         return self.embed(text, prompt)
 
-    def embed(self, texts: Sequence[str], prompt: str | None = None) -> TextEmbeddings:
+    def embed(self, texts: Iterable[str], prompt: str | None = None) -> TextEmbeddings:
         """Computes the vectors of raw texts. Texts longer than `max_length` are truncated.
 
         Args:
-            texts: list of str. Raw texts.
+            texts: iterable of str. Raw texts, such as a list or an open file.
             prompt: str. Name of the prompt that is put in front of each text. If `None`, it is
                 `default_prompt`. Defaults to `None`.
 
@@ -93,12 +93,12 @@ class TextEmbedder(WholeTextModel):
             `TextEmbeddings`.
 
         Raises:
-            ValueError: If `texts` is not a list of strings, or there is no prompt of that name.
+            ValueError: If `texts` is not an iterable of strings, or there is no prompt of that
+                name.
             tf.errors.InvalidArgumentError: If a text, after truncation to `max_length`, has more
                 tokens than the model has learned positions.
         """
-        check_list("`texts`", texts)
-        texts = list(texts)
+        texts = as_list("`texts`", texts)
         lists = [text for text in texts if not isinstance(text, str)]
         if lists:
             raise ValueError(f"`texts` must be raw texts, not lists of tokens; got {lists[0]!r}.")
@@ -120,20 +120,20 @@ class TextEmbedder(WholeTextModel):
         name = self.default_prompt if prompt is None else prompt
         return "" if name is None else self.prompts[name]
 
-    def similarities(self, first: Sequence[str], second: Sequence[str]) -> np.ndarray:
+    def similarities(self, first: Iterable[str], second: Iterable[str]) -> np.ndarray:
         """Computes the cosines of the vectors of texts.
 
         Both lists are read with the prompt `default_prompt`. For other prompts, use `embed`.
 
         Args:
-            first: list of N str.
-            second: list of M str.
+            first: iterable of N str.
+            second: iterable of M str.
 
         Returns:
             float32 array of shape `[N, M]`.
 
         Raises:
-            ValueError: If `first` or `second` is not a list of strings.
+            ValueError: If `first` or `second` is not an iterable of strings.
             tf.errors.InvalidArgumentError: As in `embed`.
 
         Example:

@@ -1,14 +1,14 @@
 """TextModel: base class of `TextTagger`, `TextClassifier` and `TextEmbedder`."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 import numpy as np
 import tensorflow as tf
 
 from tfreps._src.data.labeled.sequence_batches import SequenceBatches
-from tfreps._src.files.argument_checks import check_list
+from tfreps._src.files.argument_checks import as_list
 from tfreps._src.inference.loaded_model import LoadedModel, trace_once
 from tfreps._src.inference.outputs import TextAttention
 from tfreps._src.models import Classifier, HMMTagger, SentenceEmbedder, Tagger
@@ -53,11 +53,11 @@ class TextModel(LoadedModel):
         self.max_length: int | None = max_length
         self.num_truncated: int = 0
 
-    def tokenize(self, texts: Sequence[str]) -> list[list[str]]:
+    def tokenize(self, texts: Iterable[str]) -> list[list[str]]:
         """Tokenizes raw texts as in training.
 
         Args:
-            texts: list of str. Raw texts.
+            texts: iterable of str. Raw texts.
 
         Returns:
             list of lists of str. The tokens of each text.
@@ -67,7 +67,7 @@ class TextModel(LoadedModel):
 
     def batches(
         self,
-        tokens: Sequence[Sequence[str]],
+        tokens: Iterable[Sequence[str]],
         targets: Sequence[Any] | None = None,
         **options: Any,
     ) -> SequenceBatches:
@@ -76,6 +76,7 @@ class TextModel(LoadedModel):
         `targets` has the tag ids or the label id of each text. `options` are further arguments of
         `SequenceBatches`.
         """
+        tokens = as_list("`tokens`", tokens, "sentences")
         options = {"batch_tokens": BATCH_TOKENS, "max_length": self.max_length, **options}
         return SequenceBatches(tokens, targets, self.indexer, **options)
 
@@ -103,9 +104,9 @@ class TextModel(LoadedModel):
                 found[name] = True
         return found
 
-    def _tokens_of(self, texts: Sequence[str | Sequence[str]]) -> list[list[str]]:
+    def _tokens_of(self, texts: Iterable[str | Sequence[str]]) -> list[list[str]]:
         """Returns the tokens of each text; lists of tokens are used unchanged."""
-        check_list("`texts`", texts)
+        texts = as_list("`texts`", texts)
         rows = iter(self.tokenize([text for text in texts if isinstance(text, str)]))
         return [next(rows) if isinstance(text, str) else list(text) for text in texts]
 

@@ -1,13 +1,13 @@
 """TextTagger: a trained tagger for raw texts."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, overload
 
 import numpy as np
 import tensorflow as tf
 
-from tfreps._src.files.argument_checks import check_list
+from tfreps._src.files.argument_checks import as_list
 from tfreps._src.inference.outputs import TaggedText, TextAttention, TextSpan
 from tfreps._src.inference.tag_stream import TagStream
 from tfreps._src.inference.text_model import TextModel, Tokenization
@@ -104,26 +104,27 @@ class TextTagger(TextModel):
         self._span_finder_of: tuple[tuple[float, float], Any] | None = None
         self._traced: tuple[tuple[int, ...], Any] | None = None
 
-    @overload  # overlaps the next one, because a str is a Sequence[str]
+    @overload  # overlaps the next one, because a str is an Iterable[str]
     def __call__(self, text: str) -> TaggedText: ...  # pyright: ignore[reportOverlappingOverload]
 
     @overload
-    def __call__(self, text: Sequence[str | Sequence[str]]) -> list[TaggedText]: ...
+    def __call__(self, text: Iterable[str | Sequence[str]]) -> list[TaggedText]: ...
 
     def __call__(self, text: Any) -> Any:
-        """Returns the `TaggedText` of one raw text, or the result of `tag` for a list of texts."""
+        """Returns the `TaggedText` of one raw text, or the result of `tag` for several texts."""
         return self.tag([text])[0] if isinstance(text, str) else self.tag(text)
 
     def tag(
         self,
-        texts: Sequence[str | Sequence[str]],
+        texts: Iterable[str | Sequence[str]],
         locations: Sequence[str] | None = None,
         **options: Any,
     ) -> list[TaggedText]:
         """Tags texts.
 
         Args:
-            texts: list. Raw texts of one sentence each, or lists of tokens, which may be empty.
+            texts: iterable, such as a list or an open file. Raw texts of one sentence each, or
+                lists of tokens, which may be empty.
             locations: list of str. Names of the texts in error messages, such as `"a.txt, line 3"`.
                 If `None`, the texts are numbered. Defaults to `None`.
             **options: Options of `tfreps.data.SequenceBatches`, such as `vectors`.
@@ -154,7 +155,7 @@ class TextTagger(TextModel):
 
     def likely_spans(
         self,
-        texts: Sequence[str | Sequence[str]],
+        texts: Iterable[str | Sequence[str]],
         threshold: float = 0.1,
         overlapping: bool = True,
         locations: Sequence[str] | None = None,
@@ -166,7 +167,7 @@ class TextTagger(TextModel):
         that the result also contains spans that are not in the best sequence. The search is exact.
 
         Args:
-            texts: list. As in `tag`.
+            texts: iterable. As in `tag`.
             threshold: float from 0.001 to 1. The lowest probability. Defaults to 0.1.
             overlapping: bool. Whether spans of a text may have tokens in common. If `False`, the
                 spans are chosen from the most probable one on, and each span that overlaps a
@@ -213,9 +214,9 @@ class TextTagger(TextModel):
             self._span_finder_of = key, tf.function(find, autograph=False)
         return self._span_finder_of[1]
 
-    def _sentences(self, texts: Sequence[str | Sequence[str]]) -> list[Sentence]:
+    def _sentences(self, texts: Iterable[str | Sequence[str]]) -> list[Sentence]:
         """Returns the `Sentence` of each text; lists of tokens are used unchanged."""
-        check_list("`texts`", texts)
+        texts = as_list("`texts`", texts)
         raw = [text for text in texts if isinstance(text, str)]
         # "bert" is replaced by the tokenizer in the constructor.
         rows = zip(raw, *tokenize_with_offsets(raw, self.tokens), strict=True)  # pyright: ignore[reportArgumentType]

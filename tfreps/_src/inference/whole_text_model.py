@@ -1,6 +1,6 @@
 """WholeTextModel: base class of `TextClassifier` and `TextEmbedder`, which read whole texts."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 from tfreps._src.inference.attention import piece_attention
 from tfreps._src.inference.outputs import TextAttention
@@ -14,14 +14,14 @@ class WholeTextModel(TextModel):
     is_tagger = False
     scheme: None = None
 
-    def tokenize(self, texts: Sequence[str]) -> list[list[str]]:
+    def tokenize(self, texts: Iterable[str]) -> list[list[str]]:
         """Tokenizes raw texts as in training.
 
         For a BERT model, the tokens are pieces, including `[CLS]` and `[SEP]`, and texts with more
         than `max_length` pieces are truncated and counted in `num_truncated`.
 
         Args:
-            texts: list of str. Raw texts.
+            texts: iterable of str. Raw texts.
 
         Returns:
             list of lists of str. The tokens of each text.

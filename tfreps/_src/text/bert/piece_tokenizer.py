@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 
-from tfreps._src.files.argument_checks import check_list
+from tfreps._src.files.argument_checks import as_list
 from tfreps._src.files.atomic_files import write_text
 from tfreps._src.files.utf8_files import read_utf8, split_lines
 from tfreps._src.text.bert.character_classes import Ranges
@@ -232,9 +232,9 @@ class PieceTokenizer(abc.ABC):
             ValueError: If `texts` or `second` is not a list of strings, `second` does not have as
                 many texts as `texts`, or `build_inputs` raises an error.
         """
-        check_list("`texts`", texts)
+        texts = as_list("`texts`", texts)
         if second is not None:
-            check_list("`second`", second)
+            second = as_list("`second`", second)
         others = [None] * len(texts) if second is None else list(map(self.text_to_ids, second))
         if len(others) != len(texts):
             raise ValueError(

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from tfreps._src.files.argument_checks import check_list
+from tfreps._src.files.argument_checks import as_list, check_list
 from tfreps._src.files.atomic_files import write_text
 from tfreps._src.files.utf8_files import read_utf8, split_lines
 from tfreps._src.text.tags import tag_schemes, tag_sequences
@@ -142,7 +142,7 @@ class TagSet:
         Raises:
             ValueError: If `names` is a string, or a name is not in the list.
         """
-        check_list("`names`", names, f"{self.word}s")
+        names = as_list("`names`", names, f"{self.word}s")
         try:
             return [self._ids[name] for name in names]
         except KeyError:
