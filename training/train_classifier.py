@@ -21,12 +21,12 @@ DATA = {
         "labeled texts.", many=True, required=True, metavar="FILE",
     ),
     "validation": Option(
-        str, None, "Files with held-out texts, or glob patterns. The texts are used to select the "
-        "best weights.", many=True, metavar="FILE",
+        str, None, "Validation files with texts, or glob patterns. The texts are used to select "
+        "the best weights.", many=True, metavar="FILE",
     ),
     "validation_split": Option(
-        float, 0.1, "Share of the training texts that is held out if --validation is not given; 0 "
-        "holds out none.", at_least=0, below=1, unused_with="validation",
+        float, 0.1, "Share of the training texts used for validation if --validation is missing; 0 "
+        "uses none.", at_least=0, below=1, unused_with="validation",
     ),
     "test": Option(
         str, None, "Files with texts on which the final metrics are measured, or glob patterns.",

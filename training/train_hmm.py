@@ -38,7 +38,7 @@ def is_smoothing(value):
 DATA = {
     **tagged_files.OPTIONS,
     "validation": Option(
-        str, None, "Files with held-out tagged sentences, or glob patterns. The sentences are "
+        str, None, "Validation files with tagged sentences, or glob patterns. The sentences are "
         "used to choose the smoothing and, with --unlabeled, the best Baum-Welch step.", many=True,
         metavar="FILE",
     ),
@@ -116,7 +116,7 @@ def start(options):
 
     if options.smoothing == "tuned" and options.floor is None and not options.validation:
         raise ValueError(
-            "--smoothing tuned needs held-out data. Give --validation, or a number, as in "
+            "--smoothing tuned needs validation data. Give --validation, or a number, as in "
             "--smoothing 0.1."
         )
     new = {**vars(options), "resume": False}

@@ -68,6 +68,6 @@ def test_results_of_taggers_and_of_classifiers(tmp_path, monkeypatch, capsys):
 def test_a_line_says_that_no_text_is_held_out(monkeypatch, capsys):
     monkeypatch.setattr(labeling.training, "fit", lambda *given, **more: given)
     labeling.fit("model", [], None, "run", "val_loss", None)
-    assert capsys.readouterr().out.startswith("No text is held out: the last weights")
+    assert capsys.readouterr().out.startswith("There is no validation data: the last weights")
     labeling.fit("model", [], [1], "run", "val_loss", None)
     assert capsys.readouterr().out == ""

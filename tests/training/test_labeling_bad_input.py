@@ -148,7 +148,7 @@ def test_labeled_texts(files, tmp_path, capsys, part, case):
 def test_an_area_under_the_curve_needs_both_labels(files, tmp_path, capsys):
     flags = ["--train", files("a", TEXTS), "--validation", files("b", "good\tfine\ngood\tx\n")]
     err = refuse(capsys, tmp_path, "train-classifier", *flags, "--monitor", "val_auc")
-    assert "needs held-out texts of both labels; all held-out texts have the label 'good'" in err
+    assert "needs validation texts of both labels; all of them have the label 'good'" in err
 
 
 def test_a_single_label(files, tmp_path, capsys):

@@ -20,7 +20,7 @@ TEXT = {
         metavar="FILE",
     ),
     "validation": Option(
-        str, None, "Files with held-out text, or glob patterns. The text is used to select the "
+        str, None, "Validation files with text, or glob patterns. The text is used to select the "
         "best weights. Without it, the last weights are saved.", many=True, metavar="FILE",
     ),
     "format": Option(

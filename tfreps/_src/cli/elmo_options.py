@@ -23,7 +23,7 @@ TEXT = {
         many=True, required=True, metavar="FILE",
     ),
     "validation": Option(
-        str, None, "Files with one tokenized held-out sentence per line, or glob patterns. They "
+        str, None, "Validation files with one tokenized sentence per line, or glob patterns. They "
         "are used to measure perplexity and to select the best weights. Without them, the last "
         "weights are saved.", many=True, metavar="FILE",
     ),

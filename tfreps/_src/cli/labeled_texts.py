@@ -163,6 +163,6 @@ def check_labels(label_set, parts, monitor) -> None:
     held_out = set(parts["validation"].labels) if "validation" in parts else set()
     if len(held_out) == 1:
         raise ValueError(
-            f"--monitor val_auc needs held-out texts of both labels; all held-out texts have the "
+            "--monitor val_auc needs validation texts of both labels; all of them have the "
             f"label {held_out.pop()!r}."
         )

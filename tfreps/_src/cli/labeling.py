@@ -21,8 +21,8 @@ def fit(model, batches, held_out, run, monitor, options, begun=None):
     """Trains a model with `fitting.training.fit` and shows its progress."""
     if not held_out:
         print(
-            "No text is held out: the last weights are saved instead of the best ones. --patience "
-            "and plateau_decay have no effect."
+            "There is no validation data: the last weights are saved instead of the best ones. "
+            "--patience and plateau_decay have no effect."
         )
     return training.fit(model, batches, held_out, run, monitor, options, say_progress, begun)
 

@@ -52,7 +52,7 @@ OPTIONS = {
         metavar="FILE",
     ),
     "validation": Option(
-        str, None, "Files with held-out tagged sentences, or glob patterns. The sentences are "
+        str, None, "Validation files with tagged sentences, or glob patterns. The sentences are "
         "used to select the best weights.", many=True, metavar="FILE",
     ),
     "test": Option(

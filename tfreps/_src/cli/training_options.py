@@ -116,7 +116,7 @@ LABELING = {
         "pre-trained bert, to 3 in train-classifier and to 5 in train-tagger.", at_least=1,
     ),
     "patience": Option(
-        int, 5, "Stop after this many epochs without a better metric on the held-out data.",
+        int, 5, "Stop after this many epochs without a better metric on the validation data.",
         at_least=1,
     ),
     "batch_tokens": Option(

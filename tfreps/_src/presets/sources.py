@@ -20,7 +20,7 @@ PAIR = "options.json", "weights.hdf5"
 def cached_path(source: str | os.PathLike[str]) -> pathlib.Path:
     """Returns the local path of a model, which is downloaded first if it is not local.
 
-    The source is one of:
+    `source` is one of:
 
     - A local path, also with `file://`, which is returned unchanged unless it is an archive. A TF 1
       checkpoint is given by its prefix, such as `bert_model.ckpt`, without `.index`.
@@ -35,7 +35,7 @@ def cached_path(source: str | os.PathLike[str]) -> pathlib.Path:
     folder is returned.
 
     Args:
-        source: str or path-like. The source.
+        source: str or path-like. The path, name or address.
 
     Returns:
         `pathlib.Path`. The local file or folder. Files that were downloaded are in the cache of
@@ -43,8 +43,8 @@ def cached_path(source: str | os.PathLike[str]) -> pathlib.Path:
         must not be changed.
 
     Raises:
-        ValueError: If the source does not exist or cannot be downloaded, copied or extracted. If a
-            source that does not exist resembles a known name, the message suggests it.
+        ValueError: If `source` does not exist or cannot be downloaded, copied or extracted. If it
+            resembles a known name, the message suggests that name.
         OSError: If the disk is full.
 
     Example:
@@ -79,14 +79,14 @@ def cached_path(source: str | os.PathLike[str]) -> pathlib.Path:
 def local_copy(
     source: str | os.PathLike[str], suffixes: tuple[str, ...] | None = None
 ) -> Iterator[pathlib.Path]:
-    """Context manager that returns `cached_path(source)`; errors in its block name the source.
+    """Context manager that returns `cached_path(source)`; errors in its block name `source`.
 
     Without it, an error about a file of an archive or of a download would name a folder in the
     cache.
 
     Args:
-        source: str or path-like. The source, as in `cached_path`.
-        suffixes: tuple of str or None. If the source is a folder or an archive, it must contain
+        source: str or path-like. The path, name or address, as in `cached_path`.
+        suffixes: tuple of str or None. If `source` is a folder or an archive, it must contain
             exactly one file whose name ends with one of these suffixes, such as that of word
             vectors, and the path of this file is returned. If `None`, the path of the source is
             returned. Defaults to `None`.
