@@ -152,9 +152,9 @@ def test_the_longest_text_goes_along(classifier, tmp_path):
     convert(out, "--output", tmp_path / "short")
     opened = load(tmp_path / "short")
     assert len(opened.tokenize([text])[0]) == 9 and opened.num_truncated == 1
-    options = json.loads((tmp_path / "short" / "options.json").read_text())
-    options["options"]["max_length"] = 8  # from --max-length
-    (tmp_path / "short" / "options.json").write_text(json.dumps(options))
+    run = RunFolder.open(tmp_path / "short")
+    run.set_options({"max_length": 8})  # from --max-length
+    run.write_options()
     convert(tmp_path / "short", *HUGGING_FACE, "--output", tmp_path / "again")
     again = json.loads((tmp_path / "again" / "tokenizer_config.json").read_text())
     assert again["model_max_length"] == 8

@@ -183,9 +183,9 @@ def test_a_tagger_in_memory(tmp_path, cls):
 
 def test_a_run_keeps_how_it_was_trained_but_no_paths(tmp_path):
     path, _ = tiny_bert.write_run(tmp_path / "run", tiny_bert.pieces("good", "bad"))
-    head = json.loads((path / "options.json").read_text())
-    head["options"] |= {"train": ["/home/me/secret/train.txt"], "init": "/home/me/bert", "seed": 3}
-    (path / "options.json").write_text(json.dumps(head))
+    run = RunFolder.open(path)
+    run.set_options({"train": ["/home/me/secret/train.txt"], "init": "/home/me/bert", "seed": 3})
+    run.write_options()
     run = tfreps.load(path)
     run.save_to_preset(tmp_path / "mine")
     options = json.loads((tmp_path / "mine/options.json").read_text())

@@ -14,7 +14,7 @@ from tfreps._src.files.atomic_files import is_temporary
 from tfreps._src.runs import run_folder
 from tfreps._src.runs.run_folder import RunFolder, is_run_folder
 from tfreps._src.runs.run_lock import RunInUse
-from tfreps._src.runs.run_manifest import MANIFEST, has_data, record_data
+from tfreps._src.runs.run_manifest import MANIFEST, has_data, read_manifest, record_data
 
 
 @pytest.fixture
@@ -122,6 +122,7 @@ def test_results(run):
     assert run.results() == {"perplexity": 11.5}
     assert sorted(path.name for path in run.path.iterdir()) == [
         "logs",
+        "manifest.json",
         "options.json",
         "results.json",
     ]
@@ -304,6 +305,38 @@ def test_new_options_of_a_resumed_run_are_stored_when_asked(begun):
     written = begun.options_path.stat().st_mtime_ns
     again.write_options()  # nothing is new
     assert begun.options_path.stat().st_mtime_ns == written
+
+
+def test_every_changed_letter_of_the_options_is_noticed(begun):
+    begun.set_options({"tie_embeddings": True, "lowercase_fallback": False, "note": "as you like"})
+    begun.write_options()
+    original = begun.options_path.read_bytes()
+    letters = [n for n, byte in enumerate(original) if chr(byte).isalpha()]
+    for place in letters:
+        changed = bytearray(original)
+        changed[place] ^= 32
+        begun.options_path.write_bytes(changed)
+        with pytest.raises(ValueError, match="options.json"):
+            RunFolder.open(begun.path)
+    begun.options_path.write_bytes(original)
+    assert RunFolder.open(begun.path).options["tie_embeddings"] and len(letters) > 80
+
+
+def test_a_run_that_is_killed_while_its_options_change_can_be_opened(begun, monkeypatch):
+    """Before the options change, the run is resumed without a record of them."""
+
+    def dies(*arguments):
+        raise KeyboardInterrupt
+
+    begun.set_options({"epochs": 9})
+    for name in "write_json", "record_asset":
+        with monkeypatch.context() as patch:
+            patch.setattr(run_folder, name, dies)
+            with pytest.raises(KeyboardInterrupt):
+                begun.write_options()
+        assert RunFolder.open(begun.path).options["units"] == 8
+    begun.write_options()
+    assert set(read_manifest(begun.path)["assets"]) == {"options.json"}
 
 
 @pytest.mark.parametrize("unused", [None, "units", [1], {}])

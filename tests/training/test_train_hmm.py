@@ -69,7 +69,7 @@ def test_a_run_folder(short_grid, corpus, tmp_path, capsys):
     assert f"Next: tfreps tag {run}" in printed
 
     manifest = json.loads((run / "manifest.json").read_text())
-    assert set(manifest["assets"]) == {"vocabulary.txt", "tags.txt"}
+    assert set(manifest["assets"]) == {"options.json", "vocabulary.txt", "tags.txt"}
     trained = load(run)
     answers = trained.tag([["Ada", "left", "New", "York", "."], [], ["Oslo"]])
     assert answers[0].tags == ["S-PER", "O", "B-LOC", "E-LOC", "O"]

@@ -108,7 +108,7 @@ def save_to_preset(
                                 vocab.txt and tokenizer_config.json for transformers)
         word_characters.json    the words and characters of a biLM of ELMoForManyLangs
         tags.txt or labels.txt  the tags or labels
-        manifest.json           sizes and hashes of the files from the vocabulary on
+        manifest.json           sizes and hashes of all files above but the model
         README.md               the model card
 
     The folder is written under a temporary name and renamed when it is complete. `run` is the

@@ -11,7 +11,7 @@ from tfreps._src.files.atomic_files import is_temporary, replacing
 from tfreps._src.files.json_files import as_json, read_json, write_json
 from tfreps._src.runs.model_archive import load_archive, save_archive
 from tfreps._src.runs.run_lock import LOCK, RunInUse, locked
-from tfreps._src.runs.run_manifest import MANIFEST, check_assets, record_asset
+from tfreps._src.runs.run_manifest import MANIFEST, check_assets, forget_asset, record_asset
 
 if TYPE_CHECKING:  # neither Keras nor TensorFlow is imported for a folder
     import keras
@@ -44,7 +44,7 @@ class RunFolder:
         word_characters.json   the words and characters of a biLM of ELMoForManyLangs
         tags.txt               the tags of a tagger
         labels.txt             the labels of a classifier
-        manifest.json          sizes and hashes of the five files above, which `open` checks, and of
+        manifest.json          sizes and hashes of the six files above, which `open` checks, and of
                                the training data
         model.keras            the best model so far
         checkpoints/           checkpoints to resume from, until training ends
@@ -149,12 +149,14 @@ class RunFolder:
         self.unused = None if unused is None else sorted(unused)
 
     def write_options(self) -> None:
-        """Writes options.json atomically, unless it already contains the options."""
+        """Writes options.json, unless it already contains the options, and records its hash."""
         head = {"command": self.command, "format_version": FORMAT_VERSION, "options": self.options}
         if self.unused is not None:
             head["unused"] = self.unused
         if not self.options_path.exists() or read_json(self.options_path) != head:
+            forget_asset(self.options_path)  # a run that is killed here can be opened
             write_json(self.options_path, head)
+        record_asset(self.options_path)
 
     @classmethod
     @contextlib.contextmanager
@@ -275,9 +277,9 @@ class RunFolder:
 
         Raises:
             ValueError: If the path is not a run folder, its options.json or manifest.json is not
-                valid, it is a run of another command or format version, or a vocabulary,
-                tokenizer, tag or label file or word_characters.json is missing or differs from the
-                original.
+                valid, it is a run of another command or format version, or the options.json, a
+                vocabulary, tokenizer, tag or label file or word_characters.json is missing or
+                differs from the original.
         """
         path = pathlib.Path(path)
         if not path.is_dir():

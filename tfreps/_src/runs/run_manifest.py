@@ -1,7 +1,8 @@
 """Manifest of a run: sizes and hashes of its own files and of the data it was trained on.
 
-`manifest.json` has two entries: `assets` maps the names of vocabulary, tokenizer, tag and label
-files to their size and SHA-256, and `data` maps the names of options to lists of such records.
+`manifest.json` has two entries: `assets` maps the names of the options, vocabulary, tokenizer, tag
+and label files to their size and SHA-256, and `data` maps the names of options to lists of such
+records.
 """
 
 import hashlib
@@ -28,6 +29,14 @@ def record_asset(path: str | os.PathLike[str]) -> None:
     assets, found = read_manifest(path.parent)["assets"], _file_record(path)
     if assets.get(path.name) != found:
         _write(path.parent, "assets", {**assets, path.name: found})
+
+
+def forget_asset(path: str | os.PathLike[str]) -> None:
+    """Removes a file from the manifest in its folder, before the file changes."""
+    path = pathlib.Path(path)
+    assets = read_manifest(path.parent)["assets"]
+    if assets.pop(path.name, None) is not None:
+        _write(path.parent, "assets", assets)
 
 
 def check_assets(folder: str | os.PathLike[str]) -> None:
