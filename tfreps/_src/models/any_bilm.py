@@ -1,4 +1,4 @@
-"""AnyBiLM: base class of biLMs, with the call and the states that it starts from."""
+"""AnyBiLM: base class of biLMs, with `call` and the LSTM states that it starts from."""
 
 from collections.abc import Mapping
 from typing import Any, TypeVar
@@ -35,7 +35,7 @@ class AnyBiLM(WholeModel, keras.Model):
     max_batch_size: int
 
     def _add_layers(self, token_encoder: keras.layers.Layer) -> None:
-        """Adds the encoder of the tokens, the LSTMs, and the states that `initial_state` stores."""
+        """Builds the token encoder and the LSTMs, and adds the variables of the stored states."""
         check_choice(INITIAL_STATES, initial_state=self.initial_state)
         check_integers(1, max_batch_size=self.max_batch_size)
         self.token_encoder = token_encoder
@@ -89,7 +89,7 @@ class AnyBiLM(WholeModel, keras.Model):
 
     @property
     def _ids_sizes(self) -> list[int]:
-        """Number of ids per token: `[C]`, or `[]` for a model that reads one id per token."""
+        """Shape of the ids of a token: `[C]`, or `[]` for a model that reads one id per token."""
         raise NotImplementedError
 
     def _boundary_ids(self) -> tuple[Any, Any]:
@@ -97,7 +97,11 @@ class AnyBiLM(WholeModel, keras.Model):
         raise NotImplementedError
 
     def _of_strings(self, strings: tf.Tensor) -> tf.Tensor:
-        """Converts strings to ids; raises a ValueError if the model needs other files for that."""
+        """Returns the ids of tokens, str `[B, T]`, or sentences, str `[B]`.
+
+        Raises:
+            ValueError: If the model needs a vocabulary for that.
+        """
         raise NotImplementedError
 
     @property
@@ -150,7 +154,8 @@ class AnyBiLM(WholeModel, keras.Model):
             ids: int, as for `encode_tokens`.
 
         Returns:
-            Tuple `(vectors, which)`: float32 `[D, P]` and int32 `[...]`. `encode_tokens` returns
+            Tuple `(vectors, which)`: the vectors of the D distinct tokens, float32 `[D, P]`, and
+            the row of each token in them, int32 `[...]`. `encode_tokens` returns
             `tf.gather(vectors, which)`.
         """
         return self.token_encoder._encode_distinct(ids)
@@ -228,7 +233,7 @@ class AnyBiLM(WholeModel, keras.Model):
         return tf.where(tf.expand_dims(mask, -1) if ids.shape.rank == 3 else mask, ids, 0)
 
     def _checked(self, ids):
-        """Converts strings or ids to int32 ids and checks their shape and type."""
+        """Returns strings or ids as int32 ids, `[B, T, C]` or `[B, T]`, after checking them."""
         if ids.dtype == tf.string:
             ids = self._of_strings(ids)
         what, sizes = self._ids_name.replace("_", " "), self._ids_sizes
@@ -271,7 +276,7 @@ class AnyBiLM(WholeModel, keras.Model):
         return after(check, lengths)
 
     def _fixed_state(self, batch_size):
-        """Returns the state that `initial_state` sets for a batch: a tuple of `LSTMState`."""
+        """Returns the state that each row of a batch starts from: one `LSTMState` per direction."""
         if self.initial_state == "zero":
             return tuple(d.get_initial_state(batch_size) for d in self.bilstm.directions)
         kept = [tf.convert_to_tensor(state) for state in self.kept_states]
@@ -286,7 +291,7 @@ class AnyBiLM(WholeModel, keras.Model):
         return unflatten_states([state[:batch_size] for state in kept])
 
     def _keep(self, state):
-        """Stores the final states of the batch. States of rows beyond the batch do not change."""
+        """Stores the final states of a batch. Further rows of the stored states do not change."""
         for kept, new in zip(self.kept_states, flatten_states(state), strict=True):
             kept.assign(tf.concat([new, tf.convert_to_tensor(kept)[tf.shape(new)[0] :]], 0))
 

@@ -26,7 +26,7 @@ from tfreps._src.models.features import feature, with_optional
 from tfreps._src.models.published_bert import PublishedEncoder
 from tfreps._src.models.whole_model import WholeModel
 
-# Names that other libraries give to the inputs.
+# Name of an input in other libraries -> its name in tfreps.
 FOREIGN = {
     "input_ids": "token_ids",
     "attention_mask": "mask",
@@ -283,7 +283,7 @@ class BertEncoder(PublishedEncoder, WholeModel, keras.Model):
                 dense.enable_lora(rank)
 
     def _read(self, features, training, kept=None):
-        """Returns a tuple of the layers (a list of `x_0` and each layer's output) and the mask.
+        """Returns a list of `x_0` and all layer outputs, `[B, T, D]` each, and the mask `[B, T]`.
 
         If `kept` is a list, the attention probabilities of each layer are appended to it.
         """

@@ -169,7 +169,7 @@ class BertPretrainer(PublishedPretrainer, OwnLossModel, keras.Model):
         return tf.ensure_shape(logits, [x.shape[0], x.shape[1], size])  # [B, M, V]
 
     def _update(self, task, nll, hits, weights=None):
-        # The arguments are flattened, because Keras would average each row of a matrix first.
+        # Arguments are flattened, because Keras would average each row of a matrix separately.
         weights = None if weights is None else tf.reshape(weights, [-1])
         for figure, values in ("loss", nll), ("accuracy", hits):
             values = tf.reshape(values, [-1])
@@ -201,7 +201,10 @@ def _at(x, positions):
 
 
 def _score(logits, targets):
-    """Returns the NLL of each target, and 1.0 where the target has the highest logit, else 0.0."""
+    """Returns the NLL of each target, and 1.0 for each target with the highest logit, else 0.0.
+
+    Both are float32 and have the shape of `targets`.
+    """
     nll = tf.nn.sparse_softmax_cross_entropy_with_logits(targets, logits)
     best = tf.argmax(logits, axis=-1, output_type="int32")
     return nll, tf.cast(best == targets, "float32")

@@ -126,7 +126,7 @@ class BiLM(PublishedBiLM, AnyBiLM):
         max_batch_size: int = 128,
         **kwargs: Any,
     ) -> None:
-        super().__init__(autocast=False, **kwargs)  # states stay float32
+        super().__init__(autocast=False, **kwargs)  # keeps states in float32
         # Options.
         self.filters = [list(pair) for pair in filters]
         self.units = units

@@ -107,7 +107,7 @@ class BiLMPretrainer(OwnLossModel, keras.Model):
         reset_probability: float = 0.0,
         **kwargs: Any,
     ) -> None:
-        super().__init__(autocast=False, **kwargs)  # states stay float32
+        super().__init__(autocast=False, **kwargs)  # keeps states in float32
         if tie_embeddings and bilm.vocabulary_size is None:
             raise ValueError(
                 "`tie_embeddings` shares the word embedding with the softmax, but a biLM that "
@@ -238,7 +238,7 @@ class BiLMPretrainer(OwnLossModel, keras.Model):
         self.training_perplexity.update_state(nll, mask)
         # The optimizer skips steps whose gradient overflows float16; they are not counted.
         counts = tf.logical_or(tf.math.is_finite(norm), scale == 1.0)
-        # All replicas have the same norm, which counts once.
+        # The norm is the same on all replicas, so only the first one counts it.
         counts = tf.logical_and(counts, tf.equal(replica_number(), 0))
         self.gradient_norm.update_state(
             tf.where(counts, norm / scale, 0.0), sample_weight=tf.cast(counts, "float32")
@@ -298,7 +298,7 @@ class BiLMPretrainer(OwnLossModel, keras.Model):
         return self.carried
 
     def _fixed_state(self, batch_size):
-        """Returns the default state at the start of a sentence: zeros or the biLM's warm state."""
+        """Returns the biLM's fixed state (zeros or warm): one `LSTMState` per direction."""
         return self.bilm._fixed_state(batch_size)
 
     def set_character_table(self, table: Array) -> None:
@@ -313,7 +313,10 @@ class BiLMPretrainer(OwnLossModel, keras.Model):
         self.character_table.assign(table)
 
     def _some_reset(self, states):
-        """Returns the states, with the fixed state in rows drawn at random for each direction."""
+        """Returns the states, in which randomly drawn rows are replaced with the fixed state.
+
+        Rows are drawn with `reset_probability`, separately for each direction.
+        """
         if not self.reset_probability:
             return states
         shape = len(states), self.batch_size, 1, 1
@@ -327,14 +330,20 @@ class BiLMPretrainer(OwnLossModel, keras.Model):
         )
 
     def _drop(self, features):
-        """Applies dropout; the replicas share the seed, and each adds its own offset to it."""
+        """Returns `features` after dropout.
+
+        All replicas share the seed, and each adds an offset to it to draw different numbers.
+        """
         if num_replicas() == 1:
             return keras.random.dropout(features, self.bilm.dropout, seed=self.seed_generator)
         seed = tf.cast(self.seed_generator.next(), "int32") + [0, replica_number() * SEEDS_APART]
         return tf.nn.experimental.stateless_dropout(features, self.bilm.dropout, seed)
 
     def _carry(self, states):
-        """Stores the states of this replica's rows; all other rows of its copy become zero."""
+        """Stores the final states of the rows that this replica computes.
+
+        With several replicas, the other rows of its copy become zero; see `_add_carried`.
+        """
         first, end = own_rows(self.batch_size)
         for kept, new in zip(self.carried, flatten_states(states), strict=True):
             if num_replicas() > 1:
@@ -342,7 +351,12 @@ class BiLMPretrainer(OwnLossModel, keras.Model):
             kept.assign(new)
 
     def _distinct_tokens(self, batch):
-        """Encodes each distinct token of all directions once; see `BiLM._encode_distinct`."""
+        """Computes the vectors of the D distinct tokens of all directions, each of them once.
+
+        Returns:
+            Tuple of the vectors, float32 `[D, P]`, and the row of each token in them, int32
+            `[G, B, T]`.
+        """
         if self.bilm.vocabulary_size is not None:
             return self.bilm._encode_distinct(self._of_directions(batch, "token_ids") + 1)
         if "tokens_characters" in batch:
@@ -353,7 +367,7 @@ class BiLMPretrainer(OwnLossModel, keras.Model):
         return vectors, tf.ensure_shape(tf.reshape(which, tf.shape(rows)), rows.shape)
 
     def _characters(self, rows, batch):
-        """Looks up the character ids of the words in the given rows.
+        """Returns the character ids of the words in the given rows, int32 `[R, C]`.
 
         Rows below `vocabulary_size` are those of the character table. All other rows are those of
         `unknown_characters`, which are numbered from `vocabulary_size`.
@@ -364,13 +378,14 @@ class BiLMPretrainer(OwnLossModel, keras.Model):
             "`set_character_table` first.",
         )
         own = batch["unknown_characters"]  # [U, C]
-        own = tf.concat([own, tf.zeros_like(self.character_table[:1])], 0)  # never empty
+        # `tf.gather` needs at least one row.
+        own = tf.concat([own, tf.zeros_like(self.character_table[:1])], 0)
         known = tf.gather(self.character_table, tf.minimum(rows, self.vocabulary_size - 1))
         own = tf.gather(own, tf.maximum(rows - self.vocabulary_size, 0))
         return tf.where(rows[:, None] < self.vocabulary_size, known, own)
 
     def _specs(self, of_a_direction):
-        """Builds a dict of the specs of all directions from those of one direction."""
+        """Returns a dict of the specs of all directions by name, given those of one direction."""
         ends = ["", "_reverse"] if self.bilm.bidirectional else [""]
         specs = {
             spec.name + end: tf.TensorSpec(spec.shape, spec.dtype, spec.name + end)
@@ -386,7 +401,7 @@ class BiLMPretrainer(OwnLossModel, keras.Model):
         return tf.stack([batch[key] for key in keys])
 
     def _add_carried(self):
-        # Each replica of a strategy has zeros for the rows of others, so the sum has all rows.
+        # Each replica has zeros in the rows of other replicas, so the sum contains all rows.
         summed = {"synchronization": "on_read", "aggregation": "sum"}
         kind = {"dtype": "float32", "trainable": False, "autocast": False, **summed}
         return [

@@ -137,7 +137,7 @@ class Classifier(PublishedClassifier, SentenceLossModel, keras.Model):
         self.kernel = self._add("kernel", (width, len(self.labels)), "glorot_uniform")
         self.bias = self._add("bias", (len(self.labels),), "zeros")
         self.drop = keras.layers.Dropout(dropout, dtype="float32", name="drop")
-        self.supports_jit = False  # XLA drops the checks of targets, and compiles every shape
+        self.supports_jit = False  # XLA drops the checks of targets and recompiles for each shape
         self.built = True
         # Metrics.
         self.sentence_loss = SentenceLoss()

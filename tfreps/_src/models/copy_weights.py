@@ -47,7 +47,7 @@ def weights_by_name(layer) -> dict:
     If several weights have the same name, `_1` is appended to that of the second, and so on.
     """
     prefixes = {id(weight): "" for weight in layer.weights}
-    for path, inner in inner_layers(layer):  # outer layers first: the innermost sets the name
+    for path, inner in inner_layers(layer):  # outer layers first, so the innermost sets the name
         prefixes |= {id(weight): f"{path}/" for weight in inner.weights}
     named = {}
     for weight in layer.weights:

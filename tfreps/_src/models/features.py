@@ -8,12 +8,15 @@ from tfreps._src.files.argument_checks import check_integers
 
 
 def feature(name, *sizes, dtype="int32"):
-    """Returns the spec of a feature with one entry per token, `[B, T, *sizes]`."""
+    """Returns the `tf.TensorSpec` of a feature of shape `[B, T, *sizes]`, with any B and T."""
     return tf.TensorSpec([None, None, *sizes], dtype, name)
 
 
 def with_optional(required, *optional):
-    """Returns a list of dicts: the required specs with each subset of the optional ones."""
+    """Returns one dict of specs by name for each subset of the optional specs.
+
+    Each dict also contains the required specs, and the first contains only these.
+    """
     found = []
     for count in range(len(optional) + 1):
         for selected in itertools.combinations(optional, count):

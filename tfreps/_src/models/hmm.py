@@ -80,7 +80,7 @@ class HMMTagger(SentenceTagger, WholeModel, keras.Model):
     [array([0, 1], dtype=int32), array([], dtype=int32), array([1], dtype=int32)]
     """
 
-    _window = 0, 0  # the emission scores of a token depend on it alone
+    _window = 0, 0  # the emission scores of a token do not depend on other tokens
 
     def __init__(
         self,
@@ -120,7 +120,7 @@ class HMMTagger(SentenceTagger, WholeModel, keras.Model):
         self.set_counts(nothing, smoothing=1.0, check=False)
 
     def _add_table(self, name, shape):
-        """Adds a weight of zeros that is float32 under every dtype policy."""
+        """Returns a new weight of zeros, which is float32 under every dtype policy."""
         kind = {"dtype": "float32", "autocast": False}
         return self.add_weight(name=name, shape=shape, initializer="zeros", **kind)
 
@@ -376,7 +376,7 @@ class HMMTagger(SentenceTagger, WholeModel, keras.Model):
         return tuple(map(tf.convert_to_tensor, (self.log_transitions, self.log_initial, end)))
 
     def _chain(self, features):
-        """Returns the arguments of the functions in `ops.chain`."""
+        """Returns the emissions, mask and scores of `_scores`: the arguments of `ops.chain`."""
         return *self._emissions(features), *self._scores()
 
     def _draw_probabilities(self, seed):
@@ -387,7 +387,7 @@ class HMMTagger(SentenceTagger, WholeModel, keras.Model):
         self._set_tables(counts, smoothing=0.0)
 
     def _tags_are_alike(self):
-        """Returns True if no table distinguishes two tags; then no step would."""
+        """Returns True if all tags have the same probabilities, which no step would change."""
         tables = (
             self.log_initial[None],
             self.log_emissions,
@@ -396,7 +396,7 @@ class HMMTagger(SentenceTagger, WholeModel, keras.Model):
         return all(np.ptp(np.asarray(table), axis=-1).max() < 1e-6 for table in tables)
 
     def _emissions(self, given):
-        """Returns the emissions and the mask for token ids or for the output of `call`."""
+        """Returns emissions `[B, T, K]` and mask `[B, T]` for inputs or the output of `call`."""
         given = given if isinstance(given, dict) else {"token_ids": given}
         if "emissions" in given:
             return given["emissions"], given["mask"]

@@ -8,7 +8,7 @@ import numpy as np
 
 ARGUMENTS = "initial", "transitions", "emissions", "end"
 TABLES = "initial", "transition", "emission", "end"
-LOG_ZERO = -1e4  # used for log 0; finite, so that the zeros of a path can be counted
+LOG_ZERO = -1e4  # replaces log 0; finite, so that a path with fewer zeros scores higher
 
 
 class HMMCounts:
@@ -58,7 +58,7 @@ class HMMCounts:
     def from_sentences(
         cls, token_ids, tag_ids, vocabulary_size, num_tags, skip_single_tokens=False
     ):
-        """Counts what occurs in tagged sentences; see `HMMTagger.fit_counts`."""
+        """Returns the counts of tagged sentences; see `HMMTagger.fit_counts`."""
         tokens, lengths = flat_tokens(token_ids, vocabulary_size)
         tags, tag_lengths = flat(tag_ids, "tag_ids")
         check_lengths(lengths, tag_lengths)
@@ -77,7 +77,7 @@ class HMMCounts:
         )
 
     def with_unknown(self, unknown_id):
-        """Returns a copy whose unknown token also has the counts of tokens that occur once."""
+        """Returns a copy that adds the counts of tokens occurring once to those of `unknown_id`."""
         emissions = self.emissions.copy()
         hapaxes = emissions.sum(1) == 1
         hapaxes[unknown_id] = False
@@ -149,14 +149,14 @@ def smoothed(counts, added, floor):
 
 
 def log_ratio(part, whole):
-    """Computes log(part / whole) as float32; LOG_ZERO replaces log 0 and is the lowest value."""
+    """Computes log(part / whole) as float32; log 0 and values below LOG_ZERO become LOG_ZERO."""
     with np.errstate(divide="ignore", invalid="ignore"):
         log = np.log(part) - np.log(whole)
     return np.where(part > 0, np.maximum(log, LOG_ZERO), LOG_ZERO).astype(np.float32)
 
 
 def flat(sentences, name="token_ids"):
-    """Returns the ids of all sentences in one array, and the length of each sentence."""
+    """Returns the ids of all sentences in one int64 array, and an int64 array of their lengths."""
     sentences = list(sentences)
     try:
         lengths = np.fromiter(map(len, sentences), np.int64, len(sentences))
@@ -172,7 +172,10 @@ def flat(sentences, name="token_ids"):
 
 
 def flat_tokens(token_ids, vocabulary_size, or_none=False):
-    """Returns `flat(token_ids)` after checking their range and, unless `or_none`, their number."""
+    """Returns `flat(token_ids)` after checking that all ids are from 1 to `vocabulary_size`.
+
+    Without tokens, it raises a ValueError unless `or_none` is True.
+    """
     tokens, lengths = flat(token_ids)
     check_range("token_ids", tokens, lengths, 1, vocabulary_size)
     if not (len(tokens) or or_none):

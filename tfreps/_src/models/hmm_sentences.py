@@ -13,7 +13,7 @@ from tfreps._src.models.hmm_counts import HMMCounts, flat_tokens
 
 MAX_TOKENS = 16384  # limit per batch, including padding
 COMPILED_TOKENS = 8192  # limit per batch under XLA; fits into the cache of a core
-THREADS = min(os.cpu_count() or 1, 8)  # code compiled by XLA runs on one core
+THREADS = min(os.cpu_count() or 1, 8)  # each computes a batch: XLA uses one core
 
 
 def decode(token_ids, log_emissions, scores, jit_compile=False):
@@ -63,7 +63,7 @@ def best_path(mask, emissions, transitions, start, end):
     into = tf.transpose(transitions)[:, :, None]  # [to, from, 1]
 
     def back(t, suffix, onwards):
-        onward = emissions[t] + suffix  # [K, B]: from the choice of a tag at t to the end
+        onward = emissions[t] + suffix  # [K, B]: best score from each tag at t to the end
         each = tf.reduce_max(into + onward[:, None], 0)  # [K, B]
         suffix = tf.where(mask[t], each, suffix)
         return t - 1, suffix, onwards.write(t, onward)
@@ -118,7 +118,7 @@ def likelihood_and_gradients(token_ids, *tables):
 
 @functools.cache
 def in_a_graph(function, num_tags):
-    """Returns `function`, which takes token ids and four tables, as a graph that is traced once."""
+    """Returns a `tf.function` of token ids `[B, T]` and four tables, which is traced only once."""
     shapes = [None, num_tags], [num_tags, num_tags], [num_tags], [num_tags]
     tables = [tf.TensorSpec(shape, "float32") for shape in shapes]
     signature = [tf.TensorSpec([None, None], "int32"), *tables]
@@ -128,9 +128,10 @@ def in_a_graph(function, num_tags):
 def batches(flat_ids, lengths, even=False):
     """Yields batches of sentences of similar length, the longest first, without empty sentences.
 
-    Each is a tuple of the indices of the sentences, `[B]`, and their ids, int32 `[B, T]`, padded
-    with 0. `even` makes few shapes, at the cost of more padding: T is then one of the
-    `even_lengths`, the number of rows depends only on T, and rows after the first B are padding.
+    Each batch is a tuple of the indices of the sentences, `[B]`, and their ids, int32 `[B, T]`,
+    padded with 0. With `even`, the batches have few different shapes, but more padding: T is one of
+    the `even_lengths`, the number of rows depends only on T, and any rows after the first B are
+    padding.
     """
     order = np.argsort(-lengths, kind="stable")
     order = order[lengths[order] > 0]
@@ -152,7 +153,7 @@ def batches(flat_ids, lengths, even=False):
 
 
 def even_lengths(highest):
-    """Returns 8, 12, 16, 24, 32, 48 and so on, up to the first that is at least `highest`."""
+    """Returns the list 8, 12, 16, 24, 32, 48 ... up to the first that is at least `highest`."""
     found = [8]
     while found[-1] < highest:
         found.append(found[-1] * 3 // 2 if len(found) % 2 else found[-1] * 4 // 3)

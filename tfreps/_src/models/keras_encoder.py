@@ -9,8 +9,8 @@ from tfreps._src.layers.ops.masks import full_mask
 def width_of(encoder: keras.Model, name: str = "sequence_output") -> int | None:
     """Returns the width of an output of an encoder, or `None` if the encoder does not have it.
 
-    `name` is `"sequence_output"`, whose width encoders of tfreps have as `output_dim`, or
-    `"pooled_output"` (`pooled_dim`).
+    `name` is `"sequence_output"` or `"pooled_output"`. In encoders of tfreps, their widths are the
+    attributes `output_dim` and `pooled_dim`.
     """
     attribute, rank = {"sequence_output": ("output_dim", 3), "pooled_output": ("pooled_dim", 2)}[
         name
@@ -44,9 +44,10 @@ def encoded(encoder: keras.Model, features: object, training: bool = False) -> d
 
 
 def inputs_of(model: keras.Model) -> list:
-    """Returns the forms of the inputs of a functional or Sequential model; empty for others.
+    """Returns the input specs of a functional or Sequential model, one item per accepted form.
 
-    A functional model with a list of inputs that have names is also called on a dict of them.
+    If the inputs are a list and have names, a dict of them is also accepted. For other models, the
+    result is an empty list.
     """
     if not _has_graph(model):
         return []
@@ -64,7 +65,7 @@ def _has_graph(model):
 
 
 def _only(structure):
-    """Returns the item of a list or tuple of one, and any other structure unchanged."""
+    """Returns the only item of a list or tuple of length 1, and other structures unchanged."""
     is_list = isinstance(structure, list | tuple) and len(structure) == 1
     return structure[0] if is_list else structure
 

@@ -149,7 +149,7 @@ class LinearEncoder(WholeModel, keras.Model):
 
     @property
     def _window(self):
-        """Returns the distances of the first and the last token of the features of a token."""
+        """Returns the numbers of tokens to the left and right that the output of a token reads."""
         parts = self.unigram_offsets, self.bigram_offsets, self.trigram_offsets
         ends = [offset + n for n, offsets in enumerate(parts) for offset in offsets]
         starts = [offset for offsets in parts for offset in offsets]
@@ -160,7 +160,10 @@ class LinearEncoder(WholeModel, keras.Model):
         return with_optional([feature("token_ids")], feature("mask", dtype="bool"))
 
     def _at(self, ids, mask, offset):
-        """Returns the id at `t + offset` for each t, or the start or end id: int32 `[B, T]`."""
+        """Returns the token id at `t + offset` for each position t, int32 `[B, T]`.
+
+        Positions before and after the text have the start id and the end id.
+        """
         ids = tf.where(mask, ids, self.start_id if offset < 0 else self.end_id)
         steps = tf.shape(ids)[1]
         far = abs(offset)
@@ -169,9 +172,9 @@ class LinearEncoder(WholeModel, keras.Model):
         return around[:, far + offset : far + offset + steps]
 
     def _hashed(self, ids, mask, offsets, length, num_buckets):
-        """Returns a list with one tensor of row numbers, int32 `[B, T]`, for each offset.
+        """Returns the table rows of the pairs or triples: int32 `[B, T]` for each offset.
 
-        The row number at t is that of the `length` tokens that begin at `t + offset`.
+        Position t has the row of the `length` tokens that begin at `t + offset`.
         """
         return [
             number * num_buckets + self._bucket(ids, mask, offset, length, num_buckets)

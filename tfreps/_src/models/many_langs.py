@@ -146,7 +146,7 @@ class ManyLangsBiLM(PublishedManyLangs, AnyBiLM):
 
     @property
     def _own_num_tokens(self):
-        """Returns `None`: its words are not those of a `Vocabulary`."""
+        """Returns `None`, because the words of this model are not those of a `Vocabulary`."""
         return None
 
     def _boundary_ids(self):

@@ -95,7 +95,7 @@ class ExportMethods:
             print(f"Saved {self.name!r} at {filepath}. `serve` takes {inputs}.")
 
     def _served(self, *inputs):
-        """Returns what the function `serve` of the export returns."""
+        """Computes the outputs of the exported function `serve`; for a tagger, those of `tag`."""
         return self(*inputs)
 
 
@@ -157,12 +157,12 @@ def _tensor_spec(given):
 
 
 def _in_brackets(*arguments):
-    """Returns the arguments of a call for a message: `{...}` is a dict, `[...]` a list or tuple."""
+    """Returns specs of call arguments as text: dicts in `{...}`, lists and tuples in `[...]`."""
     brackets = {dict: "{%s}", list: "[%s]", tuple: "[%s]"}
     return ", ".join(brackets.get(type(specs), "%s") % written(specs) for specs in arguments)
 
 
 def written(signature):
-    """Returns the names, dtypes and shapes of a structure of specs, for messages."""
+    """Returns the name, dtype and shape of each spec in a structure as text, for messages."""
     specs = tf.nest.flatten(signature)
     return ", ".join(f"{spec.name} {spec.dtype.name} {list(spec.shape)}" for spec in specs)

@@ -1,4 +1,4 @@
-"""ModelParts: the parts of a model, and what can be asked about them."""
+"""ModelParts: methods that return the parts of a model and their properties."""
 
 from collections.abc import Iterator
 from typing import Any, TypeVar
@@ -11,10 +11,10 @@ Part = TypeVar("Part")
 
 
 class ModelParts:
-    """Mixin with the methods of all models that look at the models inside them."""
+    """Mixin with the methods that inspect a model and the models inside it."""
 
     # Numbers of tokens to the left and right of a token that its output depends on. `None` if
-    # there is no limit, or it is not known.
+    # they are unlimited or unknown.
     _window: tuple[int, int] | None = None
 
     @property

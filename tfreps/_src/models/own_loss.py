@@ -26,7 +26,7 @@ class OwnLossModel(WholeModel):
     misread raise a ValueError that says what to do instead.
     """
 
-    # Arguments of Keras that must be None, with the sentence that says why and what to do.
+    # Argument of a Keras method that must be None -> end of the error message: reason and remedy.
     _unused_arguments = {
         **dict.fromkeys(("loss", "loss_weights"), _LOSS),
         **dict.fromkeys(METRICS, _METRICS),
@@ -66,7 +66,7 @@ class OwnLossModel(WholeModel):
         self._check_arguments("fit", x, y, *args, **kwargs)
         try:
             return super().fit(x, y, *args, **kwargs)
-        except ValueError:  # a later call with a valid `y` could not use this graph
+        except ValueError:  # its graph does not fit a later call with a valid `y`
             self.train_function = None
             raise
 
@@ -106,7 +106,7 @@ class OwnLossModel(WholeModel):
 
 
 def _check_numbers(y):
-    """Raises a ValueError for an array or list that Keras could not convert to a tensor."""
+    """Raises a ValueError if `y` is a list or an array of str, bytes or objects."""
     kind = getattr(getattr(y, "dtype", None), "kind", "")  # the kind of a NumPy dtype
     if kind in ("U", "S", "O") or isinstance(y, list):
         got = next(iter(y), None)
@@ -174,7 +174,10 @@ class SentenceLossModel(OwnLossModel):
         return {**results, "loss": results.pop(self.sentence_loss.name)}
 
     def _with_penalty(self, loss, rows, sample_weight):
-        """Returns this replica's part of the mean loss and of the penalties, and logs the loss."""
+        """Updates the logged loss, and returns this replica's part of the loss with penalties.
+
+        `loss` is the mean over the `rows` rows of this replica, without the model's penalties.
+        """
         penalty = sum(tf.cast(term, "float32") for term in self.losses)
         part, loss, sample_weight = over_replicas(loss, rows, sample_weight)
         self.sentence_loss.update_state(loss, rows, sample_weight, penalty)
@@ -193,9 +196,12 @@ def mean_of_rows(losses):
 def over_replicas(loss, rows, sample_weight=None):
     """Returns this replica's part of the loss, and arguments for `SentenceLoss.update_state`.
 
-    `loss` is the mean loss of the `rows` of this replica. Its part is `loss * rows / (sum over
-    replicas of rows)`. The arguments are the mean loss of the global batch and the mean weight of
-    its rows, `[1]`, or `None` without weights of rows; with one replica, they are those given.
+    `loss` is the mean over the `rows` rows of this replica.
+
+    Returns:
+        Tuple of three: the part, `loss * rows / (rows of all replicas)`; the mean loss of the
+        global batch; and the mean weight of its rows, `[1]`, or `None` if `sample_weight` has not
+        one weight per row. With one replica, it is `(loss, loss, sample_weight)`.
     """
     if num_replicas() == 1:
         return loss, loss, sample_weight

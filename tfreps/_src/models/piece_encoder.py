@@ -97,7 +97,10 @@ class PieceEncoder(WholeModel, keras.Model):
         return pieces["token_ids"], self.encoder.attention(pieces)
 
     def _pieces(self, features):
-        """Returns the encoder's features, the positions of the first pieces and the word mask."""
+        """Returns the features for the encoder, and two tensors with an entry for each word.
+
+        They are the position of its first piece, int32 `[B, T]`, and the mask, bool `[B, T]`.
+        """
         if "piece_ids" not in features:
             raise ValueError(
                 f"`features` must have the key `piece_ids`; got {sorted(features)}. Create it with "
@@ -111,13 +114,17 @@ class PieceEncoder(WholeModel, keras.Model):
         return *self._joined(pieces, real), mask
 
     def _joined(self, pieces, real):
-        """Returns the encoder's features and the positions of the first pieces, int32 `[B, T]`."""
+        """Joins the pieces `[B, T, W]` of each text into one row with the start and separator ids.
+
+        `real` is True on real pieces. Returns the features for the encoder, and the position of the
+        first piece of each word, int32 `[B, T]`.
+        """
         rows, words, width = tf.unstack(tf.shape(pieces))
         flat = [rows, words * width]
         number = tf.cumsum(tf.cast(tf.reshape(real, flat), "int32"), axis=1)  # [B, T * W]
         total = tf.reduce_sum(tf.cast(real, "int32"), axis=[1, 2])  # [B]
-        longest = tf.maximum(tf.reduce_max(total), 0) + 2  # 2 for a batch without rows
-        # The first column becomes the start id; the last one, for padding, is dropped.
+        longest = tf.maximum(tf.reduce_max(total), 0) + 2  # 2 if there are no rows
+        # Column 0 is for the start id. Padding goes into an extra last column, which is dropped.
         column = tf.where(tf.reshape(real, flat), number, longest)
         row = tf.broadcast_to(tf.expand_dims(tf.range(rows), 1), flat)
         ids = tf.fill([rows, longest + 1], self.encoder.padding_id)

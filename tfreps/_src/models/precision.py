@@ -9,12 +9,12 @@ from tfreps._src.layers.ops.cpu_instructions import bfloat16_instructions
 
 # Precision of matrix multiplications -> dtype policy of Keras, under which weights stay in float32.
 POLICIES = {"float32": "float32", "bfloat16": "mixed_bfloat16", "float16": "mixed_float16"}
-# The least compute capability of a GPU that multiplies fast in each type, the best type first.
+# Data type -> lowest compute capability of GPUs that multiply fast in it, the best type first.
 OF_GPUS = {"bfloat16": (8, 0), "float16": (7, 0)}
-# Kind of model -> pairs of the least rows of a batch and the least width of the model for which
+# Kind of model -> pairs of the lowest batch size and the lowest width of the model for which
 # bfloat16 was faster on an AMD EPYC with AVX512_BF16 instructions (`python -m
 # benchmarks.precision`): a training step at least 1.15 times as fast as in float32 in one of the
-# measured models, and slower in none. The kinds without pairs hardly multiply matrices.
+# measured models, and slower in none. Kinds without pairs do few matrix multiplications.
 OF_AVX512 = {
     "elmo": ((128, 256), (2, 1024)),
     "bert": ((32, 256), (2, 384)),
@@ -25,8 +25,8 @@ OF_AVX512 = {
     "embeddings": (),
     "linear": (),
 }
-# The same by instruction set. On an Intel Xeon with AMX, a tagger with a Transformer was slower.
-# No Arm CPU was measured.
+# Instruction set of the CPU -> such pairs for each kind of model. On an Intel Xeon with AMX, a
+# tagger with a Transformer was slower in bfloat16. No Arm CPU was measured.
 OF_CPUS = {
     "AVX512_BF16": OF_AVX512,
     "AMX_BF16": {**OF_AVX512, "transformer": ()},
@@ -39,7 +39,7 @@ class Precision(NamedTuple):
 
     Args:
         name: str. `"float32"`, `"bfloat16"` or `"float16"`.
-        reason: str. The reason, as a clause.
+        reason: str. Why this precision was chosen, as a clause.
     """
 
     name: str

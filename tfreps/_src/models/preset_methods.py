@@ -8,7 +8,10 @@ Model = TypeVar("Model", bound="PresetMethods")
 
 
 def model_files() -> ModuleType:
-    """Returns `runs.model_files`, the only module above `models` that this package imports."""
+    """Returns the module `runs.model_files`.
+
+    It is imported here because it imports models: at the top, the import would be circular.
+    """
     from tfreps._src.runs import model_files
 
     return model_files

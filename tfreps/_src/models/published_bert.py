@@ -9,7 +9,7 @@ from tfreps._src.models.preset_methods import Model, PresetMethods, given, model
 
 
 class PublishedEncoder(PresetMethods):
-    """Mixin of `BertEncoder`."""
+    """Mixin of `BertEncoder` with the methods for published checkpoints."""
 
     @classmethod
     def from_preset(
@@ -149,7 +149,7 @@ class PublishedEncoder(PresetMethods):
 
 
 class PublishedPretrainer(PresetMethods):
-    """Mixin of `BertPretrainer`."""
+    """Mixin of `BertPretrainer` with the methods for published checkpoints."""
 
     @classmethod
     def from_preset(

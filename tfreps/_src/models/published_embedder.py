@@ -10,7 +10,7 @@ from tfreps._src.models.preset_methods import Model, PresetMethods, given, model
 
 
 class PublishedEmbedder(PresetMethods):
-    """Mixin of `SentenceEmbedder`."""
+    """Mixin of `SentenceEmbedder` with the methods for models of sentence-transformers."""
 
     @classmethod
     def from_preset(

@@ -1,4 +1,4 @@
-"""ReplicaSteps: training and evaluation steps that give the result of one device on replicas."""
+"""ReplicaSteps: training and evaluation steps with equal results on one or several devices."""
 
 from typing import Any
 
@@ -12,12 +12,12 @@ from tfreps._src.optimizers.summed_gradients import apply_summed
 class ReplicaSteps:
     """Mixin with the steps of all models under a strategy of `tf.distribute`.
 
-    Its last two methods replace private methods of Keras 3.15, which has no public ones in their
-    place.
+    Its last two methods override private methods of Keras 3.15, which has no public methods for
+    this purpose.
     """
 
-    # Names of features without rows, which every replica of a strategy gets whole, and the seeds
-    # that are the same on every replica.
+    # Names of the features that all replicas share, because they have no axis of rows, and the
+    # variables of the seeds that have the same value on all replicas.
     _shared_features = ()
     _common_seeds = ()
 
@@ -46,7 +46,7 @@ class ReplicaSteps:
         x, y, weight = keras.utils.unpack_x_y_sample_weight(data)
         given = {"x": x, "y": y, "y_pred": self(x, training=training), "sample_weight": weight}
         loss = self.compute_loss(**given, training=training)
-        # Keras multiplies the part by the number of replicas, which is right for equal parts.
+        # Keras would log this part times the number of replicas, which is wrong for unequal parts.
         total = sum_over_replicas(tf.stop_gradient(loss))
         tracker = next(metric for metric in self.metrics if metric.name == "loss")
         tracker.update_state(total, sample_weight=tf.shape(tf.nest.flatten(x)[0])[0])

@@ -116,7 +116,7 @@ class SentenceEmbedder(PublishedEmbedder, SentenceLossModel, keras.Model):
             self.dense_layers.append(layer)
             width = options["units"]
         self.vector_dim = width
-        self.supports_jit = False  # XLA compiles every shape
+        self.supports_jit = False  # XLA recompiles for each shape
         self.built = True
         # Metrics.
         self.sentence_loss = SentenceLoss()
@@ -181,14 +181,15 @@ def _kinds(pooling):
 
 
 def _are_pairs(features):
-    """Returns True if the features are those of several texts per row."""
+    """Returns True if the features are those of pairs or triples of texts."""
     return isinstance(features, Mapping) and isinstance(features.get("first"), Mapping)
 
 
 def _cosines(vectors):
-    """Returns the cosines of the first texts of rows `[B, 2 or 3, D]` with all others, `[B, C]`.
+    """Returns the cosines of each first text with all C other texts of the batch, `[B, C]`.
 
-    The others are the second texts of all rows, followed by the third ones.
+    `vectors` is `[B, 2 or 3, D]`. The other texts are the second texts of all rows, followed by the
+    third ones.
     """
     if vectors.shape.rank != 3:
         raise ValueError(

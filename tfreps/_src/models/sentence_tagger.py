@@ -142,13 +142,13 @@ class SentenceTagger:
             )
 
     def _scaled_chain(self, features):
-        """Returns the arguments of the functions in `ops.chain`, divided by the temperature."""
+        """Returns the result of `_chain` with all scores divided by the temperature."""
         given = self._chain(features)  # pyright: ignore[reportAttributeAccessIssue]
         emissions, mask, *scores = chain.at_temperature(*given, self.temperature)
         return tf.cast(emissions, "float32"), tf.cast(mask, "bool"), *scores
 
     def _on_spans(self, function, batch, scores, **options):
-        """Calls a function of `ops.chain_spans`; in eager calls, it runs as a traced graph."""
+        """Returns the result of a function of `ops.chain_spans`, computed in a graph."""
         states = self._span_states
         if tf.executing_eagerly():
             sizes = [array.shape for array in states]

@@ -170,12 +170,12 @@ class Tagger(SentenceTagger, PublishedTagger, SentenceLossModel, keras.Model):
             constrain="both" if constrain == "both" else "decode",
             transition_learning_rate_factor=transition_learning_rate_factor,
             jit_compile=crf_jit_compile,
-            trainable=use_crf and self.trainable,  # if not, it stays 0: a softmax
+            trainable=use_crf and self.trainable,  # without a CRF, its scores stay 0
             dtype="float32",
             name="crf",
         )
         self.crf.build((None, None, len(self.tags)))
-        self.supports_jit = False  # XLA drops the checks of targets, and compiles every shape
+        self.supports_jit = False  # XLA drops the checks of targets and recompiles for each shape
         self.built = True
         # Metrics.
         self.sentence_loss = SentenceLoss()
@@ -286,7 +286,7 @@ class Tagger(SentenceTagger, PublishedTagger, SentenceLossModel, keras.Model):
         self, x: Any, y: Any, y_pred: Any, sample_weight: tf.Tensor | None = None
     ) -> dict[str, tf.Tensor]:
         results = super().compute_metrics(x, y, y_pred, sample_weight)
-        for metric in self.test_metrics:  # `test_step` adds them, as training does not decode
+        for metric in self.test_metrics:  # only `test_step` decodes, and adds them
             results.pop(metric.name)
         return results
 
@@ -311,7 +311,7 @@ class Tagger(SentenceTagger, PublishedTagger, SentenceLossModel, keras.Model):
         return self.tags
 
     def _scores(self, given):
-        """Returns the emissions and the mask for features or for the output of `call`."""
+        """Returns emissions `[B, T, K]` and mask `[B, T]` for features or the output of `call`."""
         is_output = isinstance(given, dict) and "emissions" in given
         outputs = given if is_output else self(given)
         emissions = outputs["emissions"]
@@ -319,11 +319,14 @@ class Tagger(SentenceTagger, PublishedTagger, SentenceLossModel, keras.Model):
         return emissions, outputs["mask"]
 
     def _chain(self, given):
-        """Returns the arguments of the functions in `ops.chain`; forbidden steps have `-inf`."""
+        """Returns the emissions, mask and transition scores: the arguments of `ops.chain`.
+
+        Forbidden transitions have the score `-inf`.
+        """
         return *self._scores(given), *self.crf._scores(float("-inf"))
 
     def _inferred(self, function, given):
-        """Calls a function of `ops.chain` with all scores divided by the temperature."""
+        """Returns the result of a function of `ops.chain` on scores divided by the temperature."""
         emissions, mask, *scores = chain.at_temperature(*self._chain(given), self.temperature)
         return crf_loss.run(function, False, (emissions, mask), scores)
 

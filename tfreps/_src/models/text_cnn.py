@@ -100,8 +100,8 @@ class TextCNN(WholeModel, keras.Model):
         return {"sequence_output": maps, "mask": mask, "pooled_output": pooled}
 
     def _convolve(self, x, kernel, width):
-        """Convolves the window that begins at each token: float32 `[B, T, num_filters]`."""
-        # Adds a text and a token, because TensorFlow 2.21 returns a wrong shape for empty inputs.
+        """Returns the filter outputs of the window at each token: float32 `[B, T, num_filters]`."""
+        # TensorFlow 2.21 returns a wrong shape for empty inputs, so one text and token are added.
         x = tf.pad(tf.cast(x, self.compute_dtype), [[0, 1], [0, width], [0, 0]])
         kernel = tf.reshape(tf.cast(kernel, self.compute_dtype), [width, -1, self.num_filters])
         return tf.cast(tf.nn.conv1d(x, kernel, 1, "VALID")[:-1, :-1], "float32")

@@ -53,7 +53,8 @@ class WholeModel(PresetMethods, ExportMethods, ReplicaSteps, ModelParts, Configu
             ValueError: If `x` consists of texts, tokens or lists, or is a `SequenceBatches`.
         """
         _check_fit_inputs(x)
-        steps, self.steps_per_execution = self.steps_per_execution, 1  # Keras joins the outputs
+        # In an execution of several steps, Keras would concatenate outputs of different lengths.
+        steps, self.steps_per_execution = self.steps_per_execution, 1
         try:
             return tf.nest.map_structure(_padded, super().predict(x, *args, **kwargs))
         finally:
@@ -121,7 +122,10 @@ class WholeModel(PresetMethods, ExportMethods, ReplicaSteps, ModelParts, Configu
 
 
 def _check_fit_inputs(x):
-    """Raises a ValueError for text, lists and a `SequenceBatches`, which Keras rejects vaguely."""
+    """Raises a ValueError if `x` is text, lists or a `SequenceBatches`.
+
+    The errors of Keras for them do not say what to do.
+    """
     if callable(getattr(x, "dataset", None)):
         kind = type(x).__name__
         raise ValueError(f"`x` must be a tf.data.Dataset; got a {kind}. Pass its `dataset()`.")
