@@ -7,7 +7,7 @@ import pytest
 import tensorflow as tf
 
 from tests import tiny_bert
-from tests.exported_models import make_bert, make_trained
+from tests.exported_models import MAKERS, make_bert, make_trained
 from tfreps._src.export.portable import run
 from tfreps._src.export.portable.portable_export import _write
 from tfreps._src.export.portable.portable_model import portable_model
@@ -25,6 +25,7 @@ TEXTS = [
     "e\u0301a\u0301 n\u0303\u200d \u00ad soft\u00adhyphen zero\u200bwidth",
     "\U0001f469\u200d\U0001f469\u200d\U0001f467 \U0001d4d0 两房间 3.5分 ﬁne ß İstanbul ΣΑΣ",
     "[CLS] is a word, and so is [SEP]; #NUM# too \x00 \x1c \x85.",
+    "<S> the <s> <UNK> <unk> [PAD] <pad> [MASK] </S> </s>",
 ]
 ALPHABET = [*"aZ é.,'’\"-$( 3٣\u0301\u200b\u00a0\u00ad两\U0001f600\x1f", "n't", "'s", "U.S.", "İ"]
 
@@ -60,24 +61,34 @@ def test_texts_are_split_into_the_same_tokens(method):
 @pytest.mark.parametrize(
     "kind",
     [
-        *("crf", "hmm", "cnn", "bert_pieces"),
-        pytest.param("bert_characters", marks=pytest.mark.slow),
-        pytest.param("bert_words", marks=pytest.mark.slow),
+        *("crf", "hmm", "cnn", "bert_pieces", "BiLM"),
+        *(
+            pytest.param(kind, marks=pytest.mark.slow)
+            for kind in ("bert_characters", "bert_words", "embedder", "BertPretrainer", "Elmo")
+        ),
     ],
 )
 def test_texts_become_the_same_ids(kind, tmp_path, monkeypatch):
-    trained = make_bert(kind[5:]) if kind.startswith("bert_") else make_trained(kind)
+    if kind.startswith("bert_"):
+        trained = make_bert(kind[5:])
+    else:
+        trained = MAKERS[kind]() if kind in MAKERS else make_trained(kind)
     signatures = open_for_export(trained)
-    _write(tmp_path, "onnx", portable_model(signatures), b"")
+    model = portable_model(signatures)
+    _write(tmp_path, "onnx", model, b"")
     monkeypatch.setattr(run, "onnx_function", lambda path: None)
     program = run.Model(tmp_path)
     for text in [*TEXTS[2:], *random_texts(40)]:
-        features, tokens, length = signatures._read(tf.constant([text]))
+        features = model.read(tf.constant([text]))
         read, ids = program.read(text)
-        size = int(length[0])
-        assert [token.decode() for token in tokens[0, :size].numpy()] == read
         inputs = program.inputs([ids])
-        assert inputs["mask"].sum() == size
-        for name in ids:
-            expected = features[name].numpy()[:, :size].tolist()
-            assert inputs[name][:, :size].tolist() == expected, (name, text)
+        size = len(read)
+        if hasattr(signatures, "_read"):
+            _, tokens, length = signatures._read(tf.constant([text]))
+            assert [token.decode() for token in tokens[0, : int(length[0])].numpy()] == read
+        for name in model.specs:
+            expected = features[name].numpy()
+            found = inputs[name]
+            if name != "sequence_len":
+                expected, found = expected[:, :size], found[:, :size]
+            assert found.tolist() == expected.tolist(), (name, text)

@@ -20,6 +20,7 @@ SENTENCES = [
     "",
     "Ada Lovelace, born in London, wrote the first program.",
     "naïve 你好 !",
+    "<S> the <UNK> [CLS] [MASK] [PAD] <pad> #NUM# </S>",  # tokens that some models read differently
 ]
 # The order of additions depends on threads, fused operations and the CPU, so results differ between
 # processes. In bfloat16, each multiplication is rounded to 8 bits.
@@ -46,7 +47,7 @@ def check_export(
 
     Returns:
         float. Largest difference between the outputs of the signatures `default` and `explain` for
-        four sentences and those of the model. If the largest absolute value of a model output
+        five sentences and those of the model. If the largest absolute value of a model output
         exceeds 1, the difference in this output is divided by that value.
 
     Raises:

@@ -16,7 +16,7 @@ def weight_changes(signatures: Signatures, kind: Kind) -> str:
 
     Returns:
         str. A message with the largest change of each float output, and the number of changed
-        values of each string output, for four sentences. It is empty for `"float32"`. If no
+        values of each string output, for five sentences. It is empty for `"float32"`. If no
         signature reads text, the message says that the changes were not measured.
 
     Raises:

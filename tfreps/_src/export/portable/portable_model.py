@@ -8,7 +8,7 @@ import tensorflow as tf
 from tfreps._src.export.bert_signatures import BertSignatures
 from tfreps._src.export.bilm_signatures import BiLMSignatures
 from tfreps._src.export.portable.python_rules import python_pattern, python_rules
-from tfreps._src.export.signature_base import Signatures
+from tfreps._src.export.signature_base import Signatures, count
 from tfreps._src.models import (
     BertEncoder,
     Classifier,
@@ -18,7 +18,7 @@ from tfreps._src.models import (
 )
 from tfreps._src.text.bert.character_tokens import CharacterTokenizer
 from tfreps._src.text.bert.wordpiece import CONTINUATION
-from tfreps._src.text.tokenizers import rules_of
+from tfreps._src.text.tokenizers import rules_of, tokenize
 
 Tensors = dict[str, tf.Tensor]
 SPANS = "span_types", "span_starts", "span_ends"
@@ -31,6 +31,8 @@ class PortableModel(NamedTuple):
         kind: str. `"tagger"`, `"classifier"`, `"embedder"`, `"bert"` or `"bilm"`.
         specs: dict from the names of the inputs to their `tf.TensorSpec`.
         function: Function from the inputs to a dict of outputs.
+        read: Function from texts, str `[N]`, to a dict that contains the inputs, as the model
+            itself reads them.
         vocabulary: list of str. The tokens or pieces in the order of their ids.
         about: dict for `run.py`, with the keys `text`, `pieces` (only for BERT), `names` (tags or
             labels) and `span_types`.
@@ -39,6 +41,7 @@ class PortableModel(NamedTuple):
     kind: str
     specs: dict[str, tf.TensorSpec]
     function: Callable[[Tensors], Tensors]
+    read: Callable[[tf.Tensor], Tensors]
     vocabulary: list[str]
     about: dict[str, Any]
 
@@ -73,9 +76,15 @@ def _bilm(signatures):
         del outputs["sequence_len"]  # the graph has an input of the same name
         return outputs
 
+    def read(texts):
+        tokens = tokenize(texts)
+        lengths = count(tokens != "")
+        return {ids.name: reader.to_ids(tokens, lengths), "sequence_len": lengths}
+
     vocabulary = reader.vocabulary
     about = {"text": _text("spaces", unknown=getattr(vocabulary, "unknown_id", 0))}
-    return PortableModel("bilm", specs, function, getattr(vocabulary, "tokens", []), about)
+    tokens = getattr(vocabulary, "tokens", [])
+    return PortableModel("bilm", specs, function, read, tokens, about)
 
 
 def _bert(signatures):
@@ -90,7 +99,8 @@ def _bert(signatures):
 
     max_tokens = tokenizer.max_pieces(signatures.max_length)
     about = {"text": _text(None, max_tokens=max_tokens), "pieces": _pieces(tokenizer)}
-    return PortableModel("bert", specs, function, tokenizer.vocabulary, about)
+    read = _reader(signatures)
+    return PortableModel("bert", specs, function, read, tokenizer.vocabulary, about)
 
 
 def _text_model(signatures):
@@ -114,7 +124,12 @@ def _text_model(signatures):
     if getattr(trained, "scheme", None) is not None:
         about["span_types"] = model.span_types
     vocabulary = tokenizer.vocabulary if tokenizer else getattr(indexer.vocabulary, "tokens", [])
-    return PortableModel(_kind(model), specs, _function(model), vocabulary, about)
+    read = _reader(signatures)
+    return PortableModel(_kind(model), specs, _function(model), read, vocabulary, about)
+
+
+def _reader(signatures):
+    return lambda texts: signatures._read(texts)[0]
 
 
 def _kind(model):

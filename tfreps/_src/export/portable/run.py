@@ -18,6 +18,7 @@ import sys
 import numpy as np
 
 BATCH = 8  # texts per call of the model
+BOUNDARIES = {"<S>": [257], "</S>": [258]}  # character ids of the ends of a sentence
 SPAN = "types", "starts", "ends", "confidences"
 
 
@@ -82,16 +83,15 @@ class Model:
         about = self.about["text"]
         token = token.lower() if about["lowercase"] else token
         token = re.sub(about["digits"], "0", token) if about["digits"] else token
-        unknown = about["unknown"]
-        if about["lowercase_fallback"] and self.ids.get(token, unknown) == unknown:
+        if about["lowercase_fallback"] and self.ids.get(token) in (None, about["unknown"]):
             token = token.lower()
-        return [self.ids.get(token, unknown) + 1]
+        return [self.ids.get(token, about["unknown"]) + 1]
 
     def character_ids(self, token):
         """Returns ELMo's character ids: the bytes of the token between two marks, and padding."""
         size = self.about["inputs"]["character_ids"]["width"]
-        ids = [259, *(byte + 1 for byte in token.encode("utf-8", "ignore")[: size - 2]), 260]
-        return ids + [261] * (size - len(ids))
+        own = [byte + 1 for byte in token.encode("utf-8", "ignore")[: size - 2]]
+        return ([259, *BOUNDARIES.get(token, own), 260] + [261] * size)[:size]
 
     def pieces(self, text):
         """Splits a text into the pieces of BERT: a list of (piece, id)."""
@@ -128,8 +128,7 @@ class Model:
         return {name: inputs[name] for name in self.about["inputs"]}
 
     def tagged(self, text, tokens, found):
-        names = self.about["names"]
-        tags = [names[tag] for tag in found["tags"][: len(tokens)]]
+        tags = [self.about["names"][tag] for tag in found["tags"][: len(tokens)]]
         shares = found["confidences"][: len(tokens)].tolist()
         answer = {"tokens": tokens, "tags": tags, "confidences": shares}
         if "span_types" in found:
