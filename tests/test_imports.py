@@ -32,7 +32,7 @@ MAY_IMPORT = {
         *("runs", "text"),
     },
     "export": {"files", "inference", "layers", "models", "runs", "text"},
-    "server": {"files"},
+    "server": {"files", "text"},
     "cli": {
         *(
             "addresses",

@@ -16,7 +16,7 @@ METHODS = {
 # Letters, numerals, marks, punctuation, characters that BERT drops, emoji, and all kinds of white
 # space; U+088F is a letter only since Unicode 16.
 CHARACTERS = (
-    "aaabBz_09.,..:;-'’\"“(!$%&/\u0301\u0300\u0308中文か한é\x00\x01\u200b\u200d\ufe0f👩❤\ufffd\xad"
+    "aaabBz_09.,..:;-'’\"“(!$%&/\u0301\u0300\u0308中文か한é\x00\x01\u200b\u200d\ufe0f👩❤🏽🇩🇪\ufffd\xad"
     "\u088f\u0130\u212a≠  \n\t\r\x0b\x0c\x1c\x85\xa0\u2028\u3000"
 )
 WORDS = "the end. Mr. U.N. p.m. didn't dogs' 'hello 10,000 a: $3.50 \"Foo (bar). ... .) --".split()
@@ -74,7 +74,9 @@ def test_many_texts_in_pieces(name):
         ("spaces", "a bc", "bc"),
         ("characters", "a bc", ""),
         ("words", "a bc", "bc"),
-        ("words", "a b-", ""),
+        ("words", "a b-", "-"),
+        ("words", "a b. ", ""),
+        ("words", "a 👩\u200d", "👩\u200d"),
         ("treebank", "a bc. D", "bc. D"),
         ("treebank", "a bc. ", "bc. "),
         ("wordpiece", "a b-c", "b-c"),

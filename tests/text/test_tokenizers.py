@@ -62,16 +62,54 @@ CHARACTERS = [
 ]
 
 
+# Characters of category Cf to which nothing attaches: a space of width 0, and signs of numbers.
+STARTERS = (
+    "\u200b\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd"
+)
+SKIN_TONES = "🏻🏼🏽🏾🏿"
+FLAG_LETTERS = [chr(code) for code in range(0x1F1E6, 0x1F200)]
+
+
 def words(text):
-    """Applies `re` to the kinds of the characters: word, space, other."""
-    kinds = "".join(map(kind, text))
-    return [text[slice(*match.span())] for match in re.finditer("w+|o", kinds)]
+    """Applies the rules to one character after the other."""
+    found, is_apart = [], True
+    for c in text:
+        if c.isspace():
+            is_apart = True
+            continue
+        if is_apart or not continues(found[-1], c):
+            found.append("")
+        found[-1] += c
+        is_apart = False
+    return found
 
 
-def kind(c):
-    if c.isspace():
-        return "s"
-    return "w" if unicodedata.category(c)[0] in "LNM" or c == "_" else "o"
+def continues(token, c):
+    if is_attached(c):
+        return True
+    own = [letter for letter in token if not is_attached(letter)]
+    if not own or is_word(own[0]):
+        return bool(own) and is_word(c)
+    if own[0] in FLAG_LETTERS and c in FLAG_LETTERS:
+        return len(own) == 1
+    return token[-1] == "\u200d" and is_pictograph(c)
+
+
+def is_word(c):
+    return unicodedata.category(c)[0] in "LN" or c == "_"
+
+
+def is_attached(c):
+    is_format = unicodedata.category(c) == "Cf" and c not in STARTERS
+    return is_format or unicodedata.category(c)[0] == "M" or c in SKIN_TONES
+
+
+def is_pictograph(c):
+    if c in "©®‼⁉™Ⓜ〰〽㊗㊙":
+        return True
+    blocks = (0x2190, 0x23FF), (0x25A0, 0x27BF), (0x2900, 0x297F), (0x2B00, 0x2BFF)
+    blocks += (0x1F000, 0x1F1E5), (0x1F200, 0x1FAFF), (0x1FC00, 0x1FFFD)
+    return any(first <= ord(c) <= last for first, last in blocks)
 
 
 CLOSING = ")]}>\"'”’»"
@@ -176,8 +214,12 @@ ORACLES = {
 }
 
 
+MARKS = (
+    "a1_é,☀\ufe0f👩\u200d❤🔥🏽🇩🇪🇫#\u20e3\u200c\u00ad\u0301\u202a\u202c\u200b\ufeff\u2060\u0600ی→½ "
+)
 TEXTS = strategies.text(
     strategies.one_of(
+        strategies.sampled_from(MARKS),
         strategies.sampled_from("aé9٣_中. ,'\u0301\u200d😀\t\n\x0b\x1c\x85\u3000\0\ufeff"),
         strategies.sampled_from(CHARACTERS),
     )
@@ -240,6 +282,31 @@ def test_the_treebank_gives_back_conll_2003(tfreps_data):
     found = tokenize([" ".join(tokens) for tokens in sentences], "treebank")
     equal = sum(ours == theirs for ours, theirs in zip(sentences, found, strict=True))
     assert equal > 0.99 * len(sentences)
+
+
+@pytest.mark.parametrize(
+    "text, tokens",
+    [
+        ("☀\ufe0fSunny", ["☀\ufe0f", "Sunny"]),
+        ("☀\ufe0f Sunny☀\ufe0f!", ["☀\ufe0f", "Sunny", "☀\ufe0f", "!"]),
+        ("👩\u200d👩\u200d👧\u200d👦ok", ["👩\u200d👩\u200d👧\u200d👦", "ok"]),
+        ("❤\ufe0f\u200d🔥🔥", ["❤\ufe0f\u200d🔥", "🔥"]),
+        ("🏃🏽\u200d♀\ufe0f👍🏽.", ["🏃🏽\u200d♀\ufe0f", "👍🏽", "."]),
+        ("🇩🇪🇫🇷🇩!", ["🇩🇪", "🇫🇷", "🇩", "!"]),
+        ("1\ufe0f\u20e3 #\ufe0f\u20e3a", ["1\ufe0f\u20e3", "#\ufe0f\u20e3", "a"]),
+        ("🏴\U000e0067\U000e0062\U000e007fx", ["🏴\U000e0067\U000e0062\U000e007f", "x"]),
+        ("می\u200cخواهم", ["می\u200cخواهم"]),
+        ("Donau\u00addampf, क\u094d\u200dष", ["Donau\u00addampf", ",", "क\u094d\u200dष"]),
+        (
+            "\u202aSunny\u202c. \u0301a \u0301b",
+            ["\u202a", "Sunny\u202c", ".", "\u0301", "a", "\u0301", "b"],
+        ),
+        ("a\u200bb\ufeffc !\u0301!", ["a", "\u200b", "b\ufeffc", "!\u0301", "!"]),
+        ("👩\u200da \u200d❤", ["👩\u200d", "a", "\u200d", "❤"]),
+    ],
+)
+def test_marks_and_emoji_belong_to_what_precedes(text, tokens):
+    assert tokenize([text], "words") == [tokens] == [words(text)]
 
 
 def test_examples():

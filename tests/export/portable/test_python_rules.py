@@ -11,7 +11,7 @@ from tests.exported_models import MAKERS, make_bert, make_trained
 from tfreps._src.export.portable import run
 from tfreps._src.export.portable.portable_export import _write
 from tfreps._src.export.portable.portable_model import portable_model
-from tfreps._src.export.portable.python_rules import python_pattern, python_rules
+from tfreps._src.text.python_rules import python_pattern, python_rules
 from tfreps._src.text.token_offsets import tokenize_with_offsets
 from tfreps._src.text.tokenizers import TOKENIZERS, rules_of
 from tfreps.export import open_for_export
@@ -27,7 +27,14 @@ TEXTS = [
     "[CLS] is a word, and so is [SEP]; #NUM# too \x00 \x1c \x85.",
     "<S> the <s> <UNK> <unk> [PAD] <pad> [MASK] </S> </s>",
 ]
-ALPHABET = [*"aZ é.,'’\"-$( 3٣\u0301\u200b\u00a0\u00ad两\U0001f600\x1f", "n't", "'s", "U.S.", "İ"]
+ALPHABET = [
+    *"aZ é.,'’\"-$( 3٣\u0301\u200b\u00a0\u00ad两\U0001f600\x1f",
+    *"☀\ufe0f👩\u200d❤🏽🇩🇪\u20e3\u200c",
+    "n't",
+    "'s",
+    "U.S.",
+    "İ",
+]
 
 
 def random_texts(count):

@@ -1,6 +1,5 @@
 """TokenStream: splits a text that arrives in parts into the tokens of the whole text."""
 
-import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -31,7 +30,7 @@ class TokenStream:
     back, by tokenizer:
 
     - "characters": nothing.
-    - "words": from the last character that is not a letter, numeral, mark or underscore.
+    - "words": the last token, unless white space follows it.
     - "spaces": from the last white space.
     - "treebank": from the last complete word between white space, because whether a period is a
       token depends on the next word.
@@ -49,7 +48,7 @@ class TokenStream:
         ...     final, open_tokens = stream.append(piece)
         ...     print([t.token for t in final], [t.token for t in open_tokens])
         ['It', "'", 's', 'a'] ['do']
-        ['dog', '.'] []
+        ['dog'] ['.']
     """
 
     def __init__(self, method: Method | WordSplitter = "spaces"):
@@ -64,11 +63,13 @@ class TokenStream:
         """Returns the tokens that became final, and those of the rest if the text ended here."""
         held = self._held + text
         cut = self._cut(held)
-        if self.method == "treebank":
-            rows = tokenize([held], self.method)  # the word after the cut affects those before it
+        if self.method in ("treebank", "words"):
+            rows = tokenize([held], self.method)  # the text after the cut affects that before it
         else:
             rows = tokenize([held[:cut], held[cut:]], self.method)
         found = list(self._placed(held, [token for row in rows for token in row]))
+        if self.method == "words" and found and not held[-1].isspace():
+            cut = found[-1].start - self._offset
         final = [token for token in found if token.end <= self._offset + cut]
         end = final[-1].end - self._offset if final else 0
         self._gap = held[end:cut] if final else self._gap + held[:cut]
@@ -112,14 +113,11 @@ def _places(text: str, tokens: Sequence[str]) -> Iterator[tuple[int, int]]:
 
 def _cuts(method: Method | WordSplitter) -> Callable[[str], int]:
     """Returns a function of a text: the number of characters whose tokens cannot change."""
-    if method == "characters":
+    if method in ("characters", "words"):  # `append` holds the last word back
         return len
     if method == "treebank":
         return _start_of_last_complete_word
-    if isinstance(method, str):
-        ends_token = str.isspace if method == "spaces" else _is_no_word_character
-    else:
-        ends_token = _bert_ends(method)
+    ends_token = str.isspace if method == "spaces" else _bert_ends(method)
 
     def after_the_last(text: str) -> int:
         cut = len(text)
@@ -138,15 +136,6 @@ def _start_of_last_complete_word(text: str) -> int:
     while start and not text[start - 1].isspace():
         start -= 1
     return start
-
-
-def _is_no_word_character(character: str) -> bool:
-    """Returns True if a character is a token of "words" by itself, or white space.
-
-    Characters that Python's version of Unicode does not have may be letters in TensorFlow's.
-    """
-    category = unicodedata.category(character)
-    return category[0] in "PSZC" and category != "Cn" and character != "_"
 
 
 def _bert_ends(tokenizer: WordSplitter) -> Callable[[str], bool]:

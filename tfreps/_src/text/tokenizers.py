@@ -18,6 +18,28 @@ _OTHER_WHITE_SPACE = r"[\p{Z}\x{85}\x1c-\x1f]"
 # Members of an RE2 character class: the characters for which str.isspace is true.
 _WHITE_SPACE = r"\s\v\p{Z}\x{85}\x1c-\x1f"
 
+# The classes of "words", which follows the rules WB3c, WB4, WB15 and WB16 of Unicode's standard 29:
+# characters that attach to what precedes: marks, format characters such as the soft hyphen, the
+# joiners U+200C and U+200D, variation selectors, tags and skin tones.
+_ATTACHED = (
+    r"\pM\x{ad}\x{61c}\x{180e}\x{200c}-\x{200f}\x{202a}-\x{202e}\x{2060}-\x{206f}\x{feff}"
+    r"\x{fff9}-\x{fffb}\x{13430}-\x{1343f}\x{1bca0}-\x{1bca3}\x{1d173}-\x{1d17a}\x{e0001}"
+    r"\x{e0020}-\x{e007f}\x{1f3fb}-\x{1f3ff}"
+)
+# Signs that U+200D attaches to a sign before it: blocks that contain all pictographs.
+_JOINED = (
+    r"\x{a9}\x{ae}\x{203c}\x{2049}\x{2122}\x{2190}-\x{23ff}\x{24c2}\x{25a0}-\x{27bf}"
+    r"\x{2900}-\x{297f}\x{2b00}-\x{2bff}\x{3030}\x{303d}\x{3297}\x{3299}\x{1f000}-\x{1f1e5}"
+    r"\x{1f200}-\x{1f3fa}\x{1f400}-\x{1faff}\x{1fc00}-\x{1fffd}"
+)
+_FLAG = r"\x{1f1e6}-\x{1f1ff}"  # letters that form a flag in pairs
+_SIGN = rf"(?:[{_FLAG}][{_ATTACHED}]*[{_FLAG}]|[^{_WHITE_SPACE}{_ATTACHED}])"
+_WORD = "|".join([
+    rf"[\pL\pN_][\pL\pN_{_ATTACHED}]*",
+    rf"{_SIGN}(?:[{_ATTACHED}]*\x{{200d}}[{_JOINED}])*[{_ATTACHED}]*",
+    rf"[{_ATTACHED}]+",  # after white space
+])  # fmt: skip
+
 # Brackets and quotation marks that may follow the period of a sentence.
 _CLOSING = r"\])}>\"'”’»"
 
@@ -51,8 +73,8 @@ _TREEBANK = (
 # RE2 patterns and replacements, applied in order; white space then separates the tokens.
 _RULES: dict[Method, tuple[tuple[str, str], ...]] = {
     "spaces": (),
-    "characters": ((f"([^{_WHITE_SPACE}])", r"\1 "),),
-    "words": ((rf"([\pL\pN\pM_]+|[^{_WHITE_SPACE}])", r"\1 "),),
+    "characters": ((f"[^{_WHITE_SPACE}]", r"\0 "),),
+    "words": ((_WORD, r"\0 "),),
     "treebank": _TREEBANK,
 }
 TOKENIZERS: tuple[Method, ...] = tuple(_RULES)
@@ -87,8 +109,10 @@ def tokenize(
 
     - "spaces": splits at Unicode white space, as `str.split()` does.
     - "characters": every Unicode character except white space is a token.
-    - "words": runs of letters, numerals, marks (Unicode categories L, N and M) and underscores are
-      tokens, and so is every other character except white space. `don't!` becomes `don ' t !`.
+    - "words": runs of letters, numerals (Unicode categories L and N) and underscores are tokens,
+      and so is every other character except white space. `don't!` becomes `don ' t !`. Marks,
+      joiners, soft hyphens, variation selectors and other format characters belong to the character
+      before them; emoji that U+200D joins and flags are one token (Unicode's standard 29).
     - "treebank": separates punctuation and contractions from words, as the Penn Treebank and
       CoNLL-2003 do: `U.N.`, `3.50` and `O'Neill` are tokens, and `didn't` becomes `did n't`. Suits
       texts of one sentence: within a text, the period of a capitalized word with less than five

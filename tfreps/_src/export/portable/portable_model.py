@@ -7,7 +7,6 @@ import tensorflow as tf
 
 from tfreps._src.export.bert_signatures import BertSignatures
 from tfreps._src.export.bilm_signatures import BiLMSignatures
-from tfreps._src.export.portable.python_rules import python_pattern, python_rules
 from tfreps._src.export.signature_base import Signatures, count
 from tfreps._src.models import (
     BertEncoder,
@@ -18,6 +17,7 @@ from tfreps._src.models import (
 )
 from tfreps._src.text.bert.character_tokens import CharacterTokenizer
 from tfreps._src.text.bert.wordpiece import CONTINUATION
+from tfreps._src.text.python_rules import python_pattern, python_rules
 from tfreps._src.text.tokenizers import rules_of, tokenize
 
 Tensors = dict[str, tf.Tensor]

@@ -8,6 +8,8 @@ import unicodedata
 from typing import NamedTuple
 
 from tfreps._src.files.json_files import read_json
+from tfreps._src.text.python_rules import python_pattern
+from tfreps._src.text.tokenizers import rules_of
 
 FILE = os.path.join("assets.extra", "tfreps_counts.json")  # written by tfreps.export
 PLANES = 0x20000  # combining marks are searched for below this code point
@@ -31,13 +33,14 @@ _TREEBANK = "|".join([
     rf"['’]?(?:[^\s{_SEPARATE}'’.,:\-]|-(?!-)|[,:](?=[\d,:/])|\.(?![\s.{_CLOSING}]|\Z))+",
     r"\S",
 ])  # fmt: skip
-# Every token matches its pattern at least once, so the count is exact or slightly too high.
+# Functions that return a pattern, which occurs at least once in every token, so that the count is
+# exact or slightly too high.
 PATTERNS = {
-    "spaces": r"\S+",
-    "words": r"[\w{marks}]+|\S",
-    "treebank": _TREEBANK,
-    "bert_words": rf"(?:(?![{_ALONE}])[\w{{marks}}])+|\S",
-    "characters": r"\S",
+    "spaces": lambda: r"\S+",
+    "words": lambda: python_pattern(rules_of("words")[0][0]),
+    "treebank": lambda: _TREEBANK,
+    "bert_words": lambda: rf"(?:(?![{_ALONE}])[\w{marks()}])+|\S",
+    "characters": lambda: r"\S",
 }
 KEYS = {"tokens", "most_per_text", "added_per_text", "attends"}
 
@@ -45,10 +48,7 @@ KEYS = {"tokens", "most_per_text", "added_per_text", "attends"}
 @functools.cache
 def pattern(tokens):
     """Returns the compiled pattern for `tokens`, a tokenization in `PATTERNS`."""
-    text = PATTERNS[tokens]
-    if "{marks}" in text:
-        text = text.replace("{marks}", marks())
-    return re.compile(text)
+    return re.compile(PATTERNS[tokens]())
 
 
 class RequestSize(NamedTuple):

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 import numpy as np
 import tensorflow as tf
 
-from tfreps._src.text.bert.character_classes import Ranges, as_ranges, re2_class
+from tfreps._src.text.bert.character_classes import re2_class
+from tfreps._src.text.code_ranges import Ranges, as_ranges
 
 _SURROGATES: Ranges = ((0xD800, 0xDFFF),)  # not characters, but RE2 matches their bytes
 _NONE = -1

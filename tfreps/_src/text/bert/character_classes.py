@@ -2,9 +2,8 @@
 
 import functools
 import unicodedata
-from collections.abc import Iterable
 
-Ranges = tuple[tuple[int, int], ...]
+from tfreps._src.text.code_ranges import Ranges, as_ranges
 
 # Chinese characters as defined by Google's tokenizer: ideographs without kana, hangul or
 # punctuation.
@@ -103,14 +102,3 @@ def _category(code: int) -> str:
 
 def _is_ascii_sign(code: int) -> bool:
     return 33 <= code <= 47 or 58 <= code <= 64 or 91 <= code <= 96 or 123 <= code <= 126
-
-
-def as_ranges(codes: Iterable[int]) -> Ranges:
-    """Groups ascending code points into ranges, each a pair of its first and last code points."""
-    runs: list[list[int]] = []
-    for code in codes:
-        if runs and runs[-1][1] == code - 1:
-            runs[-1][1] = code
-        else:
-            runs.append([code, code])
-    return tuple((first, last) for first, last in runs)

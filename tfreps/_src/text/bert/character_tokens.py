@@ -15,7 +15,6 @@ from tfreps._src.text.bert.character_classes import (
     NUMBER,
     NUMBER_PATTERN,
     WORD_PATTERN,
-    Ranges,
     python_class,
     re2_class,
     replacements,
@@ -23,6 +22,7 @@ from tfreps._src.text.bert.character_classes import (
     white_space,
 )
 from tfreps._src.text.bert.piece_tokenizer import NONE, PieceGraph, PieceTokenizer
+from tfreps._src.text.code_ranges import Ranges
 from tfreps._src.text.vocabulary import with_most_frequent
 
 UNUSED = "#UNUSED[0-9]+#"

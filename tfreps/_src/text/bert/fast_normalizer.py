@@ -5,7 +5,8 @@ from typing import Any
 import tensorflow as tf
 
 from tfreps._src.text.bert.character_changes import CharacterChanges
-from tfreps._src.text.bert.character_classes import as_ranges, re2_class
+from tfreps._src.text.bert.character_classes import re2_class
+from tfreps._src.text.code_ranges import as_ranges
 
 _SURROGATES = range(0xD800, 0xE000)
 _FIRST_RARE = 0x20000  # ideographs, tags and private use from here on are not compared

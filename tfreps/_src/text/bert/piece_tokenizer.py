@@ -10,7 +10,7 @@ import numpy as np
 from tfreps._src.files.argument_checks import as_list
 from tfreps._src.files.atomic_files import write_text
 from tfreps._src.files.utf8_files import read_utf8, split_lines
-from tfreps._src.text.bert.character_classes import Ranges
+from tfreps._src.text.code_ranges import Ranges
 
 if TYPE_CHECKING:
     import tensorflow as tf

@@ -9,8 +9,6 @@ from typing import Any
 from tfreps._src.files.argument_checks import check_integers
 from tfreps._src.text.bert.character_classes import (
     CHINESE,
-    Ranges,
-    as_ranges,
     characters,
     controls,
     punctuation,
@@ -20,6 +18,7 @@ from tfreps._src.text.bert.character_classes import (
     spaces,
 )
 from tfreps._src.text.bert.piece_tokenizer import NONE, PieceGraph, PieceTokenizer
+from tfreps._src.text.code_ranges import Ranges, as_ranges
 
 CONTINUATION = "##"
 

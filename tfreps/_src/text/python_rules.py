@@ -1,12 +1,14 @@
 """Converts the RE2 rules by which TensorFlow splits texts to rules for Python's `re`."""
 
+import collections
 import functools
+import itertools
 import re
 import sys
 import unicodedata
 from collections.abc import Sequence
 
-from tfreps._src.text.bert.character_classes import Ranges, as_ranges
+from tfreps._src.text.code_ranges import Ranges, as_ranges
 
 # The parts of a pattern that mean something else in Python, and those that begin or end a class.
 _PARTS = re.compile(r"\\p(?:\{(\w+)\}|(\w))|\\x\{([0-9a-f]+)\}|\\.|[\[\]$]|.", re.DOTALL)
@@ -14,8 +16,8 @@ _ESCAPES = {r"\s": r"\t\n\f\r ", r"\v": r"\x0b"}  # RE2 knows only the white spa
 
 
 def python_rules(rules: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Converts pairs of a pattern and its replacement, in which `\\1` is the first group."""
-    return [(python_pattern(pattern), new) for pattern, new in rules]
+    """Converts pairs of a pattern and its replacement, in which `\\0` is the whole match."""
+    return [(python_pattern(pattern), new.replace(r"\0", r"\g<0>")) for pattern, new in rules]
 
 
 def python_pattern(pattern: str) -> str:
@@ -24,7 +26,7 @@ def python_pattern(pattern: str) -> str:
     Classes of Unicode become ranges, those of the Unicode version of this Python.
 
     Example:
-        >>> from tfreps._src.export.portable.python_rules import python_pattern
+        >>> from tfreps._src.text.python_rules import python_pattern
         >>> python_pattern(r"[^\s\x{85}]$")
         '[^\\t\\n\\f\\r \\x85]\\Z'
     """
@@ -51,8 +53,17 @@ def python_pattern(pattern: str) -> str:
 @functools.cache
 def _of_category(prefix: str) -> Ranges:
     """Returns the code points whose Unicode category begins with `prefix`, such as `"L"`."""
-    codes = range(sys.maxunicode + 1)
-    return as_ranges(code for code in codes if unicodedata.category(chr(code)).startswith(prefix))
+    found = (codes for category, codes in _by_category().items() if category.startswith(prefix))
+    return as_ranges(sorted(itertools.chain.from_iterable(found)))
+
+
+@functools.cache
+def _by_category() -> dict[str, list[int]]:
+    """Returns the code points of each Unicode category."""
+    found: dict[str, list[int]] = collections.defaultdict(list)
+    for code in range(sys.maxunicode + 1):
+        found[unicodedata.category(chr(code))].append(code)
+    return found
 
 
 def _python_class(ranges):
