@@ -26,6 +26,7 @@ import shlex
 from tfreps._src.cli import bilm_options
 from tfreps._src.cli.command import Command, Group
 from tfreps._src.cli.options import Option
+from tfreps._src.cli.progress import say_progress
 from tfreps._src.cli.tagged_files import SCHEMES
 
 PORTABLE = {"onnx": "ONNX Runtime", "litert": "LiteRT"}
@@ -113,7 +114,9 @@ def export(options):
     from tfreps.export import open_for_export, weight_changes, write_export
 
     check_notes(options.output, options.overwrite)
+    say_progress(f"Loading {path}.", final=True)
     signatures = open_for_export(path, options.explain, not options.wordpiece, **how)
+    say_progress("Writing the SavedModel, which can take a minute.", final=True)
     changes = weight_changes(signatures, options.weight_dtype)
     check = options.check_python or options.check
     written = write_export(signatures, options.output, check, options.overwrite)
@@ -124,12 +127,15 @@ def export(options):
 def export_portable(options, path, how):
     from tfreps.export import open_for_export, write_portable_export
 
+    runtime = PORTABLE[options.format]
+    say_progress(f"Loading {path}.", final=True)
     signatures = open_for_export(path, **how)
+    say_progress(f"Converting it for {runtime}, which can take a minute.", final=True)
     written = write_portable_export(signatures, options.output, options.format)
-    print(f"Wrote {written.folder} ({written.size / 1e6:.1f} MB) for {PORTABLE[options.format]}.")
+    print(f"Wrote {written.folder} ({written.size / 1e6:.1f} MB) for {runtime}.")
     print(f"Its outputs differ from the model's by at most {written.difference:.1e}.")
     print(f"Its inputs and outputs are described in {written.folder / 'README.md'}.")
-    print(f'Next: python {written.folder / "run.py"} "The dog sat on the mat ."')
+    print(f"Next: python {shlex.quote(str(written.folder / 'run.py'))} TEXT")
 
 
 def say(options, written, remarks):
@@ -148,7 +154,7 @@ def say(options, written, remarks):
         print("The export has no warm-up requests, which need tensorflow-serving-api.")
     if "default" in written.functions:
         print(f"Its inputs and outputs are described in {options.output}/README.md.")
-        print(f'Next: tfreps predict {shlex.quote(options.output)} "The dog sat on the mat ."')
+        print(f"Next: tfreps predict {shlex.quote(options.output)} TEXT")
     else:
         print("It reads token ids only. Give --vocabulary FILE for an export that reads text.")
         print(f"Its inputs and outputs are described in {options.output}/README.md.")

@@ -186,7 +186,7 @@ def report(server, options):
     lines.append(f"REST: {scheme}://{host}:{server.rest_port}/v1/models/{name}")
     lines.append(f"gRPC: {host}:{server.grpc_port}")
     if reads_text(server, name):
-        query = f'tfreps query {name} "A sentence ." --rest-port {server.rest_port}'
+        query = f"tfreps query {name} TEXT --rest-port {server.rest_port}"
         lines.append(f"Try:  {query}{tls}")
     return "\n".join([*lines, NOTE])
 

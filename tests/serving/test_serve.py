@@ -59,7 +59,7 @@ def test_a_whole_life(zoo):
     """A server that is stopped during a request still answers it."""
     with started(zoo, "--rest-port", 0, "--grpc-port", 0) as (process, port, lines):
         text = "".join(lines)
-        assert f'tfreps query zoo "A sentence ." --rest-port {port}' in text
+        assert f"tfreps query zoo TEXT --rest-port {port}" in text
         assert "127.0.0.1" in text and "small installations" in text
         client = RestClient(f"http://127.0.0.1:{port}")
         assert client.predict("zoo", ["ab"]) == [{"length": 2, "upper": "AB"}]
