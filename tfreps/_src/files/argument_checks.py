@@ -31,7 +31,7 @@ def check_dropout(**values: float) -> None:
 
 
 def check_positive(or_none: bool = False, **values: float | None) -> None:
-    """Raises a ValueError if a value is not above 0, and is not `None` where that is allowed."""
+    """Raises a ValueError if a value is not above 0; with `or_none`, `None` is allowed."""
     for name, value in values.items():
         if value is None and or_none:
             continue
@@ -78,7 +78,7 @@ def check_names(**values: Any) -> None:
 
 
 def check_list(name: str, values: Any, kind: str = "texts") -> None:
-    """Raises a ValueError if `values` is a string or a single object, or a text is missing.
+    """Raises a ValueError if `values` is not a list of texts or, depending on `kind`, of others.
 
     >>> check_list("`texts`", ["one", None])
     Traceback (most recent call last):
@@ -93,7 +93,7 @@ def check_list(name: str, values: Any, kind: str = "texts") -> None:
         )
     if kind == "texts" and not isinstance(values, Iterator):
         for number, text in enumerate(values):
-            if isinstance(text, bytes) or not isinstance(text, Iterable):  # lists have tokens
+            if isinstance(text, bytes) or not isinstance(text, Iterable):  # may be a list of tokens
                 raise ValueError(f"{name[:-1]}[{number}]` must be a string; got {text!r}.")
 
 

@@ -19,14 +19,14 @@ DESCRIPTORS = {"/dev/stdout": 1, "/dev/stderr": 2}
 
 @contextlib.contextmanager
 def replacing(path: Path, durable: bool = False, parents: bool = False) -> Iterator[pathlib.Path]:
-    """Context manager that yields a temporary path, which is renamed to `path` at the end.
+    """Yields a temporary path, which is renamed to `path` at the end (a context manager).
 
     The block creates a file or a folder at the temporary path, which is in the same folder as
     `path`. A file replaces an earlier file; a folder replaces only an empty folder. After an error,
     the temporary file or folder is removed, and `path` is unchanged. Temporary files of processes
     that were killed are removed by the next call for the same path. Paths of devices and pipes are
-    yielded unchanged. If `durable`, it waits until the file is stored on disk; if `parents`, it
-    creates missing parent folders.
+    yielded unchanged. With `durable`, the end waits until the file is stored on disk. With
+    `parents`, missing parent folders are created.
     """
     if is_stream(path):
         with naming(path):
@@ -53,9 +53,9 @@ def replacing(path: Path, durable: bool = False, parents: bool = False) -> Itera
 
 @contextlib.contextmanager
 def written_whole(path: Path | None) -> Iterator[TextIO]:
-    """Context manager that opens a UTF-8 text file for writing and replaces `path` at the end.
+    """Yields a UTF-8 text file for writing, which replaces `path` at the end (a context manager).
 
-    Devices and pipes are written to directly, and `None` stands for standard output.
+    Devices and pipes are written to directly. If `path` is `None`, the file is standard output.
     """
     if path is None:
         with naming("standard output"):
@@ -101,14 +101,14 @@ def check_place(path: Path) -> None:
         raise ValueError(f"Cannot write to {path}: it is a folder. Give the path of a file.")
     if not target.parent.is_dir():
         parent = pathlib.Path(path).parent
-        missing = target.parent if parent.is_dir() else parent  # a link names its target's
+        missing = target.parent if parent.is_dir() else parent  # `path` is a link into a missing folder
         raise ValueError(
             f"Cannot write to {path}: there is no folder {missing}. Create the folder first."
         )
 
 
 def _finish_file(temporary: pathlib.Path, target: pathlib.Path, durable: bool) -> None:
-    """Flushes the file to disk if `durable`, and copies the permissions of an earlier file."""
+    """Copies the permissions of an earlier file; if `durable`, first flushes the file to disk."""
     if durable:
         with open(temporary, "rb+") as file:
             os.fsync(file.fileno())
@@ -133,7 +133,7 @@ def _remove(path: pathlib.Path) -> None:
 
 
 def _descriptor(path: Path) -> Path | int:
-    """Returns the first argument of `open` for a stream: a duplicate descriptor, or the path."""
+    """Returns a stream in a form that `open` accepts: a duplicate of its descriptor, or its path."""
     number = DESCRIPTORS.get(os.fspath(path))
     if number is None:
         match = re.fullmatch(r"/(?:dev|proc/self)/fd/(\d+)", os.fspath(path))

@@ -9,16 +9,16 @@ from collections.abc import Iterator
 
 Path = str | os.PathLike[str]
 
-# System errors for a file that cannot grow. Libraries repeat their messages in other errors.
+# System errors for a file that cannot grow. Other errors of libraries can contain their messages.
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 SPARE = 2**20  # bytes that `check_space` adds for the headers and indices of a file format
 
 
 @contextlib.contextmanager
 def naming(path: Path, temporary: pathlib.Path | None = None) -> Iterator[None]:
-    """Context manager that raises disk errors with the path that the user gave.
+    """Replaces disk errors in a block with an OSError that names `path` (a context manager).
 
-    The error names `path` instead of a file at or below `temporary`, or of no file.
+    An error is replaced if it names a file at or below `temporary`, or if it names no file.
     """
     try:
         yield
@@ -39,7 +39,7 @@ def check_space(path: Path, num_bytes: int) -> None:
 
 
 def _number(error: Exception, temporary: pathlib.Path | None) -> int | None:
-    """Returns the `errno` of a disk error about the file, or None for any other error."""
+    """Returns the `errno` of a disk error that `naming` replaces, or None for any other error."""
     if isinstance(error, BrokenPipeError):
         return None
     name = getattr(error, "filename", None)

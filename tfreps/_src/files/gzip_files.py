@@ -26,7 +26,7 @@ def read_unpacked(path: str | os.PathLike[str]) -> bytes:
 
 
 def damaged_gzip(location: str | os.PathLike[str], error: Exception) -> ValueError:
-    """Returns the ValueError that replaces one of `GZIP_ERRORS` in a file, or in a line of it."""
+    """Returns the ValueError that replaces one of `GZIP_ERRORS`; `location` is a file or a line."""
     return ValueError(
         f"{location}: the file is damaged or not a gzip file ({error}). Only gzip files may be "
         "named *.gz."

@@ -10,7 +10,7 @@ import numpy as np
 
 # Highest compression ratio of gzip, the usual filter of HDF5.
 LARGEST_RATIO = 1032
-LARGEST_BLOCK = 2**24  # bytes; chunks up to this size may be larger than their array
+LARGEST_BLOCK = 2**24  # bytes; chunks up to this size may exceed the size of their array
 
 
 def open_hdf5(path: str | os.PathLike[str], what: str = "an HDF5 file") -> h5py.File:
@@ -27,7 +27,7 @@ def open_hdf5(path: str | os.PathLike[str], what: str = "an HDF5 file") -> h5py.
 
 
 def array_shapes(file: h5py.File) -> dict[str, tuple[int, ...]]:
-    """Returns a dict from the name of each array in a file to its shape, without links."""
+    """Returns a dict from the name of each array in a file to its shape, ignoring links."""
     shapes: dict[str, tuple[int, ...]] = {}
 
     def note(name: str, item: object) -> None:
@@ -40,7 +40,11 @@ def array_shapes(file: h5py.File) -> dict[str, tuple[int, ...]]:
 
 
 def find_array(file: h5py.File, name: str) -> h5py.Dataset:
-    """Returns an array of numbers whose sizes agree with its data, without reading it."""
+    """Returns an array of numbers without reading it, after checking its sizes.
+
+    Raises:
+        ValueError: If there is no such array, or its sizes contradict each other or the file.
+    """
     path = file.filename
     with naming_damage(path, f"array {name}"):
         link = file.get(name, getlink=True)
@@ -61,7 +65,7 @@ def find_array(file: h5py.File, name: str) -> h5py.Dataset:
 
 
 def read_array(file: h5py.File, name: str) -> np.ndarray:
-    """Reads an array of numbers that `find_array` accepts."""
+    """Returns the values of an array of numbers that `find_array` accepts."""
     found = find_array(file, name)
     with naming_damage(file.filename, f"array {name}"):
         return found[...]
@@ -69,7 +73,7 @@ def read_array(file: h5py.File, name: str) -> np.ndarray:
 
 @contextlib.contextmanager
 def naming_damage(path: str | os.PathLike[str], what: str) -> Iterator[None]:
-    """Context manager that replaces any error, such as one of h5py, with a ValueError."""
+    """Replaces any error in a block with a ValueError that names the file (a context manager)."""
     try:
         yield
     except Exception as error:  # h5py raises OSError, RuntimeError, KeyError, TypeError and others
@@ -82,7 +86,7 @@ def _lie(found: h5py.Dataset, file_size: int) -> str | None:
     stored = found.id.get_storage_size()
     packed = found.id.get_create_plist().get_nfilters()
     claimed = math.prod(found.shape) * found.dtype.itemsize
-    block = math.prod(found.chunks or ()) * found.dtype.itemsize  # is decompressed as a whole
+    block = math.prod(found.chunks or ()) * found.dtype.itemsize  # h5py decompresses whole chunks
     if stored > file_size:
         return f"it claims {stored:,} bytes in a file of {file_size:,} bytes"
     if claimed > stored * (LARGEST_RATIO if packed else 1):

@@ -10,7 +10,7 @@ from tfreps._src.files.utf8_files import read_utf8
 
 
 def read_json(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Reads a JSON object from a UTF-8 file; a key that occurs twice is an error."""
+    """Returns the JSON object in a UTF-8 file; raises a ValueError if a key occurs twice."""
     values = _values(path)
     if not isinstance(values, dict):
         raise ValueError(
@@ -20,7 +20,7 @@ def read_json(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def read_json_list(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
-    """Reads a JSON list of objects from a UTF-8 file; a key that occurs twice is an error."""
+    """Returns the JSON list of objects in a UTF-8 file; raises a ValueError if a key occurs twice."""
     values = _values(path)
     if not isinstance(values, list) or not all(isinstance(value, dict) for value in values):
         raise ValueError(
@@ -49,18 +49,18 @@ def write_json(
     indent: int | None = 2,
     ensure_ascii: bool = True,
 ) -> None:
-    """Writes a JSON file atomically; on one line if `indent` is `None`."""
+    """Writes a JSON file atomically. If `indent` is `None`, the file has one line."""
     text = json.dumps(dict(values), indent=indent, ensure_ascii=ensure_ascii)
     write_text(path, text + "\n")
 
 
 def as_json(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Converts a dict for JSON: paths to strings, and NumPy values to numbers and lists."""
+    """Returns a copy with paths converted to strings, and NumPy values to numbers and lists."""
 
     def plain(value: Any) -> Any:
         if isinstance(value, os.PathLike):
             return os.fspath(value)
-        if hasattr(value, "tolist"):  # a value of NumPy
+        if hasattr(value, "tolist"):  # a NumPy value
             return value.tolist()
         raise TypeError(f"{type(value).__name__} {value!r} cannot be written as JSON")
 
@@ -71,7 +71,7 @@ def as_json(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Returns a dict of key-value pairs; raises a ValueError if a key occurs more than once."""
+    """Returns a dict of the pairs; raises a ValueError if a key occurs more than once."""
     found = dict(pairs)
     if len(found) < len(pairs):
         keys = [key for key, _ in pairs]

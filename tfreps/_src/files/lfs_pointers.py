@@ -2,7 +2,7 @@
 
 import os
 
-POINTER = b"version https://git-lfs"  # first bytes of such a file
+POINTER = b"version https://git-lfs"  # first bytes of a pointer
 
 
 def refuse_pointer(path: str | os.PathLike[str], start: bytes | None = None) -> None:

@@ -14,8 +14,8 @@ _KEYS = ("accuracy", "precision", "recall", "f1", "auc", "perplexity", "masked_a
 class ModelCard:
     """Model card, which describes a model, its training and evaluation, and how to load it.
 
-    The text begins with YAML front matter in the form that the Hugging Face Hub reads. Unknown
-    values are left out or marked as unknown, so that the author can add them.
+    The text begins with YAML front matter for the Hugging Face Hub. Unknown values are omitted or
+    marked as unknown, so that the author can add them.
     """
 
     title: str
@@ -91,7 +91,7 @@ class ModelCard:
 
 
 def measured(results: Mapping[str, Any]) -> dict[str, dict[str, float]]:
-    """Returns the metrics in the `results.json` of a run for `ModelCard`, by part of the data."""
+    """Returns the metrics of a model card by part of the data, from the results of a run."""
     found = {}
     for part in ("validation", "test"):
         values = results.get(part)

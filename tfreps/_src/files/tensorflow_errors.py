@@ -2,7 +2,7 @@
 
 import re
 
-# Beginnings of lines with locations in code, of TensorFlow and of Keras.
+# Beginnings of lines that TensorFlow and Keras add to messages, such as locations in code.
 NOISE = " ", "\t", "Graph execution error", "Detected at", "Stack trace", "<stack", "Hint:"
 NOISE += "Exception encountered when calling", "Arguments received by"
 

@@ -6,13 +6,13 @@ import re
 
 from tfreps._src.files.lfs_pointers import refuse_pointer
 
-MARKS = {  # UTF-32 first, since its little-endian mark starts with that of UTF-16
+MARKS = {  # UTF-32 first: its little-endian mark starts with that of UTF-16
     codecs.BOM_UTF32_LE: "UTF-32",
     codecs.BOM_UTF32_BE: "UTF-32",
     codecs.BOM_UTF16_LE: "UTF-16",
     codecs.BOM_UTF16_BE: "UTF-16",
 }
-PATTERNS: dict[tuple[bool, ...], str] = {  # which of every four bytes are mostly NUL in Latin text
+PATTERNS: dict[tuple[bool, ...], str] = {  # which of every 4 bytes are NUL in Latin text
     (False, True, False, True): "UTF-16LE",
     (True, False, True, False): "UTF-16BE",
     (False, True, True, True): "UTF-32LE",
@@ -29,7 +29,7 @@ def decode_utf8(
     in_lines: bool = True,
     has_encoding: bool = False,
 ) -> str:
-    """Decodes whole lines of a UTF-8 file, from line `first_line` on.
+    """Returns the text of whole lines of a UTF-8 file, of which the first is line `first_line`.
 
     If `in_lines`, `check_line_ends` applies. If `has_encoding`, errors suggest the caller's
     argument `encoding` instead of a conversion of the file.
@@ -90,7 +90,10 @@ def split_lines(text: str) -> list[str]:
 
 
 def read_utf8(path: str | os.PathLike[str], what: str = "", in_lines: bool = True) -> str:
-    """Reads a UTF-8 text file without converting its line endings."""
+    """Returns the text of a UTF-8 file without converting its line endings.
+
+    Errors describe the file as `what`. If `in_lines`, `check_line_ends` applies.
+    """
     try:
         with open(path, "rb") as file:
             data = file.read()
@@ -104,7 +107,10 @@ def read_utf8(path: str | os.PathLike[str], what: str = "", in_lines: bool = Tru
 def decode_text(
     data: bytes, path: str | os.PathLike[str], encoding: str = "utf-8", in_lines: bool = True
 ) -> str:
-    """Decodes a whole text file and removes its byte order mark."""
+    """Returns the text of a whole file without its byte order mark.
+
+    If `in_lines`, `check_line_ends` applies.
+    """
     try:
         if codecs.lookup(encoding).name in ("utf-8", "utf-8-sig"):
             return decode_utf8(data, path, in_lines=in_lines, has_encoding=True)
@@ -138,12 +144,12 @@ def decode_text(
 
 
 def without_mark(data: bytes) -> bytes:
-    """Removes the byte order mark of UTF-8, if any, from the start of a file."""
+    """Returns the bytes of a file without the byte order mark of UTF-8, if it has one."""
     return data.removeprefix(codecs.BOM_UTF8)
 
 
 def check_unicode(text: str, location: str) -> str:
-    """Returns a text if it has no lone surrogate and no NUL character."""
+    """Returns the text; raises a ValueError if it has a lone surrogate or a NUL character."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
@@ -157,7 +163,7 @@ def check_unicode(text: str, location: str) -> str:
 
 
 def wide_encoding(data: bytes) -> str | None:
-    """Detects UTF-16 and UTF-32 by byte order marks or NUL bytes."""
+    """Returns the name of the encoding if data look like UTF-16 or UTF-32; otherwise `None`."""
     for mark, name in MARKS.items():
         if data.startswith(mark):
             return name

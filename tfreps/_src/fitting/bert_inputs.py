@@ -12,7 +12,7 @@ from tfreps._src.text.bert.piece_indexer import check_num_pieces
 def read_bert(options, say, pooler=False):
     """Returns the `EncoderAndTokenizer` of the model that `options.bert` names, or `None`.
 
-    `say` is a function that shows a line. With `pooler`, the head reads the pooled output.
+    `say` is a function that prints a line. With `pooler`, the encoder has a pooled output.
     """
     if options.bert is None:
         return None
@@ -37,7 +37,10 @@ def read_bert(options, say, pooler=False):
 
 
 def check_sentences(data, bert):
-    """Raises ValueError if a tagged sentence of a part of the data is too long for a BERT model."""
+    """Raises a ValueError if a tagged sentence in `data` is too long for the BERT model.
+
+    `data` is a dict from the names of the parts of the data to lists of sentences.
+    """
     if bert is not None:
         sentences = list(itertools.chain(*data.values()))
         locations = [f"{s.file}, line {s.line}" for s in sentences]

@@ -13,7 +13,7 @@ from tfreps._src.models import (
 
 
 def make_embedder(options, inputs):
-    """Returns a `TokenEmbedder` for the word, character, ELMo and stored vectors in use."""
+    """Returns a `TokenEmbedder` for the kinds of vectors that the options and inputs contain."""
     vectors = inputs.vectors
     embedder = TokenEmbedder(
         vocabulary_size=None if options.no_words else inputs.indexer.vocabulary_size,
@@ -95,19 +95,19 @@ BUILDERS = {  # for the rows of `cli.encoder_options.ENCODERS`
 
 
 def make_encoder(options, inputs: EncoderInputs):
-    """Returns the encoder that `options.encoder` and the other options describe, a Keras model."""
+    """Returns the encoder that the options describe, a Keras model."""
     return BUILDERS[options.encoder](options, inputs)
 
 
 def make_linear(options, inputs: EncoderInputs):
-    """Returns the `LinearEncoder` whose scores are added to those of an encoder, or `None`."""
+    """Returns the `LinearEncoder` that the options describe, or `None` if they describe none."""
     ngrams = getattr(options, "ngrams", None)  # taggers do not have this option
     sizes = inputs.indexer.vocabulary_size, inputs.num_classes
     more = {"dropout": options.linear_dropout, "num_frozen_words": inputs.num_frozen_words}
     more["name"] = "linear"
     if ngrams:
         names = "unigram_offsets", "bigram_offsets", "trigram_offsets"
-        # The scores are summed over the text, so a second offset would count n-grams twice.
+        # The scores are summed over the text, so each n-gram needs only one offset.
         offsets = {name: (0,) if n <= ngrams else () for n, name in enumerate(names, start=1)}
         return LinearEncoder(*sizes, **offsets, **more)
     if options.linear_features:

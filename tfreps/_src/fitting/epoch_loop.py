@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class FitPlan:
-    """Length of training, and the metric that it is judged by.
+    """Length of training, and the metric that determines the best model.
 
     If the time limit is reached within an epoch, a checkpoint is saved and training ends; in the
     first epoch, the model is saved too.
@@ -102,7 +102,7 @@ def fit_epochs(
 
 
 class _Training:
-    """The parts of `fit_epochs`, whose arguments it takes."""
+    """Steps of `fit_epochs`, with the same arguments, and the state that they share."""
 
     def __init__(self, model, batches, validation, run, plan, callbacks):
         self.model, self.batches, self.validation = model, batches, validation
@@ -134,7 +134,7 @@ class _Training:
         self.callbacks = [*callbacks, self.keeper, self.checkpoints]
 
     def restore(self) -> None:
-        """Restores the last checkpoint of a run to resume, on all workers."""
+        """Restores the last checkpoint on all workers if `plan.resume` is True."""
         restored = None
         if self.plan.resume:
             # Keras creates the variables of compiled metrics only at the first batch.
@@ -172,16 +172,16 @@ class _Training:
                 "Resume the run to continue.",
                 final=True,
             )
-            if position.epoch == 0:  # there is no earlier model to keep
+            if position.epoch == 0:  # no model has been saved yet
                 self.keeper.save(self.model)
             return True
         position.go_to(position.epoch, checkpoints.step - position.first_step)
-        # Unlike `stop_training`, patience does not depend on the time limit.
+        # `stop_training` is also True at the time limit, after which the run can be resumed.
         self.note_progress(self.keeper.patience_exceeded())
         return self.model.stop_training
 
     def _fit_or_measure(self) -> None:
-        """Runs the steps of an epoch, if any are left, and evaluates it."""
+        """Runs the remaining steps of an epoch, and evaluates it."""
         epoch, first_batch = self.position.epoch, self.position.batch
         data = self.validation.dataset() if self.validation else None
         if self.checkpoints.pending_metrics is not None:
@@ -192,7 +192,7 @@ class _Training:
         self.loop.fit_epoch(batches, steps, self.callbacks, epoch, data)
 
     def progress(self) -> dict[str, Any]:
-        """Returns how far training has come, in steps if the data have `total_steps`."""
+        """Returns a dict with the `unit` (step or epoch) and how many are `done` and `planned`."""
         total = getattr(self.batches, "total_steps", None)
         if total is not None:
             return {"unit": "step", "done": self.checkpoints.step, "planned": total}
@@ -213,7 +213,7 @@ class _Training:
             log.warning("could not write %s: %s", self.run.results_path, error)
 
     def results(self) -> dict[str, float]:
-        """Returns the result of `fit_epochs`."""
+        """Returns the dict that `fit_epochs` returns: the metrics of the best model and counts."""
         numbers = {
             "epochs_without_improvement": self.keeper.wait if self.plan.patience else 0,
             "learning_rate_reductions": self.reduce.num_reductions if self.reduce else 0,
@@ -237,10 +237,10 @@ class DataPosition:
         return found
 
     def restore(self, position: Mapping[str, Any] | None, is_pending: bool) -> None:
-        """Restores a position that `at_step` returned, or none if it is `None`.
+        """Restores a position that `at_step` returned; does nothing if `position` is `None`.
 
-        If the epoch is complete, the next one begins, unless it `is_pending`: it then still has
-        to be evaluated.
+        If all batches of its epoch are finished, the position is the start of the next epoch,
+        unless `is_pending` is True: the epoch must then still be evaluated.
         """
         if position is None:
             return

@@ -12,11 +12,11 @@ from tfreps._src.text.token_indexer import TokenIndexer
 
 
 class EncoderInputs(NamedTuple):
-    """Inputs that have been read for an encoder.
+    """Vocabulary, vectors and models from which an encoder is built.
 
-    `num_frozen_words` is the number of words at the end of the vocabulary that only the file of
-    `vectors` has. `stored` has the number of layers and the width of the vectors that `tfreps
-    embed` computed.
+    `num_frozen_words` is the number of words at the end of the vocabulary that occur only in the
+    file of `vectors`. `stored` is a tuple of the number of layers and the width of the vectors that
+    `tfreps embed` computed.
     """
 
     indexer: Any
@@ -29,10 +29,10 @@ class EncoderInputs(NamedTuple):
 
 
 def read_inputs(options, sentences, num_classes, say, bert=None, words=True):
-    """Returns the `EncoderInputs` of the options, without the size of stored vectors.
+    """Returns the `EncoderInputs` that the options describe, with the default of `stored`.
 
     `sentences` are the tokens of the training data: words, or pieces of the BERT model if `words`
-    is `False`. `say` is a function that shows a line.
+    is `False`. `say` is a function that prints a line.
     """
     elmo, word_characters = read_elmo(options)
     indexer = make_indexer(options, sentences, elmo, word_characters, bert, words)
@@ -43,9 +43,10 @@ def read_inputs(options, sentences, num_classes, say, bert=None, words=True):
 
 
 def read_elmo(options):
-    """Returns an `Elmo` of the biLM that the options name, or `None` if they name none.
+    """Returns the `Elmo` and the `WordCharIndexer` of the biLM that the options name.
 
-    The second result is the `WordCharIndexer` of a biLM of ELMoForManyLangs, or `None` for others.
+    Both are `None` if the options name no biLM. The `WordCharIndexer` is `None` if the biLM is not
+    one of ELMoForManyLangs.
     """
     if not (options.elmo or options.elmo_config or options.elmo_weights):
         return None, None

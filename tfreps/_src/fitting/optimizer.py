@@ -51,9 +51,10 @@ def make_adam(options, rate, steps_per_epoch, clip=None, rate_scale=None, has_no
 
 
 def part_rates(options, model):
-    """Returns the parts of a model with their own learning rate: a dict name -> (rate, variables).
+    """Returns a dict of the parts of a model that have a learning rate of their own.
 
-    Parts without trainable variables are left out.
+    It maps the name of a part to a tuple of its learning rate and the list of its trainable
+    variables. Parts without trainable variables are omitted.
     """
     found = {}
     embedder, elmo = model.find(TokenEmbedder), model.find(Elmo)
@@ -86,7 +87,7 @@ def penalize(model, l2):
 
 
 def _bert_rates(options, bert):
-    """Returns the entries of `part_rates` for a BERT model; `{}` if no option sets its rates."""
+    """Returns the items of `part_rates` for a BERT model, or `{}` if no option sets its rates."""
     decay = options.layer_decay
     if decay is None and options.bert_learning_rate is None:
         return {}

@@ -8,11 +8,11 @@ AUTO = "auto"
 
 
 def settle(options, earlier, kind, rows, say, width=None, float16=False):
-    """Replaces the value auto of `options.precision`, and says which one and why.
+    """Replaces the value `"auto"` of `options.precision`, and prints the choice and its reason.
 
-    A resumed run keeps its precision. Workers on machines that differ train in float32. `rows` is
-    the number of rows in a batch, over all replicas. A model without `width` counts as wide.
-    `say` is a function that shows a line.
+    A resumed run keeps its precision, which is in the options of the run folder `earlier`. If the
+    workers choose differently, all train in float32. `rows` is the number of rows in a batch, over
+    all replicas. A model without `width` counts as wide. `say` is a function that prints a line.
     """
     if options.precision == AUTO and earlier is not None:
         options.precision = earlier.options.get("precision", AUTO)

@@ -53,13 +53,13 @@ class ReplicaLoop:
     """Runs the epochs of a model on all replicas of the strategy in whose scope it was created.
 
     It does what Keras's `fit` and `evaluate` do, for batches that Keras cannot divide among
-    replicas and for strategies with which Keras 3.15 fails (`MultiWorkerMirroredStrategy`, Keras
-    issue 20585). Every replica gets the whole batch and computes its own rows of it. From the same
-    weights, a step with N replicas therefore has the gradients of a step on one device: the norm of
-    the difference is at most 2e-6 of their norm, if dropout is 0 (see `begin`). Over many steps,
-    optimizers such as Adam enlarge this rounding, and the weights drift apart. With `own_batches`,
-    each worker has its own batch, and the global batch consists of the rows of all workers. The
-    `train_step` of the model must sum the gradients over the replicas.
+    replicas and for strategies that Keras 3.15 does not support (`MultiWorkerMirroredStrategy`,
+    Keras issue 20585). Every replica gets the whole batch and computes its own rows of it. From the
+    same weights, a step with N replicas therefore has the gradients of a step on one device: the
+    norm of the difference is at most 2e-6 of their norm, if dropout is 0 (see `begin`). Over many
+    steps, optimizers such as Adam increase this difference. With `own_batches`, each worker has its
+    own batch, and the global batch consists of the rows of all workers. The `train_step` of the
+    model must sum the gradients over the replicas.
 
     Args:
         model: `keras.Model`. A compiled model that was created in the scope of the strategy.
@@ -192,16 +192,20 @@ class ReplicaLoop:
         return StepLogs(first, lambda: self._exact(first))
 
     def _exact(self, names: Iterable[str]) -> dict[str, float]:
-        """Returns the metrics over all replicas. All workers must call this at the same step."""
+        """Returns metrics over all replicas, as floats by name.
+
+        All workers must call this method after the same step.
+        """
         results = self.model.get_metrics_result()
         return {name: float(results[name]) for name in names}
 
 
 def rows_of_replica(batch: Any, shared: Sequence[str] = (), workers: int = 1) -> Any:
-    """Returns the rows of a batch, a tensor or a tuple or dict of tensors, of this replica.
+    """Returns the part of a batch with the rows of this replica, of the same structure.
 
-    Every replica gets the tensors of the keys in `shared` whole. `workers` is the number of workers
-    if the batch contains only the rows of one worker, or 1 if it contains those of all replicas.
+    A batch is a tensor, or a tuple or dict of batches. The tensors of the keys in `shared` are
+    returned unchanged. `workers` is the number of workers if the batch contains only the rows of
+    one worker, or 1 if it contains those of all replicas.
     """
     if isinstance(batch, dict):
         own = {k: v for k, v in batch.items() if k not in shared}

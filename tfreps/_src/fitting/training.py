@@ -32,8 +32,8 @@ def fit(model, batches, validation, run, monitor, options, say=None, begun=None)
     """Compiles a tagger or classifier with Adam, and returns what `fit_epochs` returns for it.
 
     The numbers of sentences, tokens and parameters are written to the run's results.json under the
-    key `training`. `say` is a function that shows a line of progress, as in `EpochLog`, and
-    `begun` one that is called before training starts, as in `fit_epochs`.
+    key `training`. `say` is a function that prints a line of progress, as in `EpochLog`. `begun` is
+    a function that is called before training starts, as in `fit_epochs`.
     """
     counts = {"sentences": batches.num_sentences, "tokens": batches.num_tokens}
     counts["parameters"] = model.count_params()

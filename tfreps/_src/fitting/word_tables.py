@@ -14,9 +14,9 @@ from tfreps._src.text.vector_files import vector_rows
 from tfreps._src.text.vocabulary import Vocabulary
 from tfreps._src.text.word_vectors import WordVectors
 
-# Names of files of static word vectors, one of which an archive may contain.
+# Endings of the names of files with static word vectors, to find the file in an archive.
 VECTOR_FILES = ".txt", ".vec", ".txt.gz", ".vec.gz", ".npy"
-# Limits of a table if no size of the vocabulary is given.
+# Limits on the words and bytes of a table if `max_vocabulary` is None.
 MAX_WORDS = 1_000_000
 MAX_BYTES = 1 << 32
 BLOCK = 10_000
@@ -38,8 +38,8 @@ def read_word_table(options, indexer, say) -> WordTable:
 
     Words of the training data come first, then those of the file in its order, up to
     `options.max_vocabulary` words or, if it is `None`, to a table of 1,000,000 words or 4 GB. Words
-    of the training data that are not in the file get random vectors. `say` is a function that shows
-    a line.
+    of the training data that are not in the file get random vectors. `say` is a function that
+    prints a line.
     """
     num_trained = len(indexer.vocabulary)
     with local_copy(options.vectors, VECTOR_FILES) as path:
@@ -65,7 +65,7 @@ def read_word_table(options, indexer, say) -> WordTable:
 
 
 def words_to_add(path: str, indexer: TokenIndexer, max_size: int | None) -> tuple[list[str], bool]:
-    """Returns words of a file that a vocabulary lacks, and whether these are all of them.
+    """Returns words of a file that are not in the vocabulary, and whether they are all such words.
 
     Words that the indexer changes before the lookup, such as words with capitals if it converts
     words to lower case, are left out, because no lookup finds them.
@@ -94,7 +94,7 @@ def with_words(indexer: TokenIndexer, words: list[str]) -> TokenIndexer:
 
 
 def fill_missing(vectors: WordVectors, seed: int) -> None:
-    """Draws the vectors of words that are not in the file from U(-b, b), b = sqrt(3 / D).
+    """Sets the vectors of words that are not in the file to draws from U(-b, b), b = sqrt(3 / D).
 
     Reference: Ma and Hovy, 2016, "End-to-end Sequence Labeling via Bi-directional LSTM-CNNs-CRF",
     section 3.1. New word vectors of a `TokenEmbedder` have the same distribution.
@@ -106,7 +106,7 @@ def fill_missing(vectors: WordVectors, seed: int) -> None:
 
 
 def _reachable(rows: Iterable, indexer: TokenIndexer) -> Iterator[str]:
-    """Yields the words of a file that a vocabulary can list and that the lookup does not change."""
+    """Yields the words in `rows` that a vocabulary can contain and the lookup does not change."""
     rows = iter(rows)
     while block := list(itertools.islice(rows, BLOCK)):
         words = [word for row in block if (word := _as_word(row.token))]
@@ -115,7 +115,7 @@ def _reachable(rows: Iterable, indexer: TokenIndexer) -> Iterator[str]:
 
 
 def _as_word(token: bytes) -> str | None:
-    """Returns the token as a str; `None` if it is not UTF-8 or not a line of a vocabulary."""
+    """Returns the token as a str, or `None` if it is not UTF-8 or no valid vocabulary entry."""
     try:
         word = token.decode("utf-8")
     except UnicodeDecodeError:

@@ -29,7 +29,7 @@ class Perplexity(keras.metrics.Metric):
 
     def __init__(self, name: str = "perplexity", dtype: str | None = None, **kwargs: Any) -> None:
         super().__init__(name=name, dtype=dtype, **kwargs)
-        # Sums in float64, because a float32 count cannot exceed 2^24 tokens.
+        # The sums are float64, because a float32 count cannot exceed 2^24 tokens.
         options = {"shape": (), "initializer": "zeros", "dtype": "float64"}
         self.total: keras.Variable = self.add_variable(name="nll", **options)
         self.count: keras.Variable = self.add_variable(name="tokens", **options)

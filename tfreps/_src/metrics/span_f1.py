@@ -74,7 +74,7 @@ class SpanF1(TagMetric):
         self.average: Average = average
         self.type_names = list(rules.type_names)
         self._rules = rules
-        # Tags without span types (["O"]) still need one row, which stays 0.
+        # Tags without span types, such as ["O"], still need one row, which stays 0.
         self._add_counts((max(1, len(self.type_names)),), "correct", "predicted", "true")
 
     def _count(self, y_true: tf.Tensor, y_pred: tf.Tensor, mask: tf.Tensor) -> None:
@@ -129,8 +129,8 @@ class SpanF1(TagMetric):
 def _real_tokens_first(mask: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     """Returns indices that move masked positions to the end, and the mask in that order.
 
-    Both have shape `[B * (T + 1)]`: the sentences are concatenated, and each is followed by one
-    more position, which `_take` fills with the boundary id.
+    Both have the shape `[B * (T + 1)]`. The sentences are concatenated, and each is followed by an
+    additional position, which `_take` fills with the boundary id.
     """
     kept = tf.reshape(tf.pad(mask, [[0, 0], [0, 1]], constant_values=True), [-1])
     rank = tf.range(tf.size(kept))
@@ -139,6 +139,9 @@ def _real_tokens_first(mask: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
 
 
 def _take(ids: tf.Tensor, order: tf.Tensor, kept: tf.Tensor, boundary: int) -> tf.Tensor:
-    """Flattens the ids to `[N]`, with the boundary id after each sentence and at the end."""
+    """Returns the ids in `order`, with the boundary id after each sentence and where not `kept`.
+
+    The result is int32 `[N]` with `N = B * (T + 1)`.
+    """
     flat = tf.reshape(tf.pad(ids, [[0, 0], [0, 1]], constant_values=boundary), [-1])
     return tf.where(kept, tf.gather(flat, order), boundary)

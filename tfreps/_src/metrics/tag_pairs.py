@@ -7,7 +7,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-TensorLike = tf.Tensor | np.ndarray | Sequence[Any] | float  # all that converts to a tensor
+TensorLike = tf.Tensor | np.ndarray | Sequence[Any] | float  # what `tf.convert_to_tensor` accepts
 
 
 class TagMetric(keras.metrics.Metric):
@@ -43,10 +43,10 @@ class TagMetric(keras.metrics.Metric):
 def tag_pairs(
     y_true: TensorLike, y_pred: TensorLike, sample_weight: TensorLike | None = None
 ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-    """Checks the arguments of `update_state`; returns the ids and a mask, int32 and bool `[B, T]`.
+    """Returns the arguments of `update_state` after checking them.
 
-    The mask is True on tokens whose weight is above 0; the weights, `[B, T]` or `[B]`, have no
-    other effect.
+    The results are the ids `y_true` and `y_pred`, int32 `[B, T]`, and a mask, bool `[B, T]`, True
+    on tokens whose weight is above 0. The weights, `[B, T]` or `[B]`, have no other effect.
     """
     true = tf.convert_to_tensor(y_true)
     pred = tf.convert_to_tensor(y_pred)
