@@ -78,7 +78,9 @@ def check_names(**values: Any) -> None:
 
 
 def check_list(name: str, values: Any, kind: str = "texts") -> None:
-    """Raises a ValueError if `values` is not a list of texts or, depending on `kind`, of others.
+    """Raises a ValueError if `values` is a string or not iterable, or an item is not a text.
+
+    `kind` describes the items. Only `"texts"` are checked: each must be a str or a list of tokens.
 
     >>> check_list("`texts`", ["one", None])
     Traceback (most recent call last):
@@ -93,7 +95,7 @@ def check_list(name: str, values: Any, kind: str = "texts") -> None:
         )
     if kind == "texts" and not isinstance(values, Iterator):
         for number, text in enumerate(values):
-            if isinstance(text, bytes) or not isinstance(text, Iterable):  # may be a list of tokens
+            if isinstance(text, bytes) or not isinstance(text, Iterable):  # lists of tokens pass
                 raise ValueError(f"{name[:-1]}[{number}]` must be a string; got {text!r}.")
 
 

@@ -25,7 +25,7 @@ def replacing(path: Path, durable: bool = False, parents: bool = False) -> Itera
     `path`. A file replaces an earlier file; a folder replaces only an empty folder. After an error,
     the temporary file or folder is removed, and `path` is unchanged. Temporary files of processes
     that were killed are removed by the next call for the same path. Paths of devices and pipes are
-    yielded unchanged. With `durable`, the end waits until the file is stored on disk. With
+    yielded unchanged. With `durable`, the file is flushed to disk before it is renamed. With
     `parents`, missing parent folders are created.
     """
     if is_stream(path):
@@ -101,7 +101,8 @@ def check_place(path: Path) -> None:
         raise ValueError(f"Cannot write to {path}: it is a folder. Give the path of a file.")
     if not target.parent.is_dir():
         parent = pathlib.Path(path).parent
-        missing = target.parent if parent.is_dir() else parent  # `path` is a link into a missing folder
+        # If `path` is a link, the missing folder is that of its target.
+        missing = target.parent if parent.is_dir() else parent
         raise ValueError(
             f"Cannot write to {path}: there is no folder {missing}. Create the folder first."
         )
@@ -133,7 +134,7 @@ def _remove(path: pathlib.Path) -> None:
 
 
 def _descriptor(path: Path) -> Path | int:
-    """Returns a stream in a form that `open` accepts: a duplicate of its descriptor, or its path."""
+    """Returns a stream as `open` accepts it: a duplicate of its descriptor, or else the path."""
     number = DESCRIPTORS.get(os.fspath(path))
     if number is None:
         match = re.fullmatch(r"/(?:dev|proc/self)/fd/(\d+)", os.fspath(path))

@@ -58,7 +58,7 @@ def find_array(file: h5py.File, name: str) -> h5py.Dataset:
         elif found.dtype.kind not in "fiu":
             reason = f"it must contain numbers; got {found.dtype}"
         else:
-            reason = _lie(found, os.path.getsize(path))
+            reason = _size_error(found, os.path.getsize(path))
             if reason is None:
                 return found
     raise ValueError(f"{path}: array {name} cannot be read ({reason}).")
@@ -81,8 +81,8 @@ def naming_damage(path: str | os.PathLike[str], what: str) -> Iterator[None]:
         raise ValueError(f"{path}: {what} cannot be read ({reason}).") from error
 
 
-def _lie(found: h5py.Dataset, file_size: int) -> str | None:
-    """Describes a contradiction in the sizes of an array; returns None if there is none."""
+def _size_error(found: h5py.Dataset, file_size: int) -> str | None:
+    """Returns a description of a contradiction between the sizes of an array, or `None`."""
     stored = found.id.get_storage_size()
     packed = found.id.get_create_plist().get_nfilters()
     claimed = math.prod(found.shape) * found.dtype.itemsize

@@ -10,7 +10,7 @@ from tfreps._src.files.utf8_files import read_utf8
 
 
 def read_json(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Returns the JSON object in a UTF-8 file; raises a ValueError if a key occurs twice."""
+    """Returns the object in a JSON file; raises a ValueError if a key occurs twice."""
     values = _values(path)
     if not isinstance(values, dict):
         raise ValueError(
@@ -20,7 +20,7 @@ def read_json(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def read_json_list(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
-    """Returns the JSON list of objects in a UTF-8 file; raises a ValueError if a key occurs twice."""
+    """Returns the list of objects in a JSON file; raises a ValueError if a key occurs twice."""
     values = _values(path)
     if not isinstance(values, list) or not all(isinstance(value, dict) for value in values):
         raise ValueError(

@@ -12,7 +12,7 @@ MARKS = {  # UTF-32 first: its little-endian mark starts with that of UTF-16
     codecs.BOM_UTF16_LE: "UTF-16",
     codecs.BOM_UTF16_BE: "UTF-16",
 }
-PATTERNS: dict[tuple[bool, ...], str] = {  # which of every 4 bytes are NUL in Latin text
+PATTERNS: dict[tuple[bool, ...], str] = {  # which of 4 bytes are mostly NUL in Latin text
     (False, True, False, True): "UTF-16LE",
     (True, False, True, False): "UTF-16BE",
     (False, True, True, True): "UTF-32LE",
