@@ -41,14 +41,14 @@ class ChainStream:
     ):
         self._steps, self._start, self._end = map(_bounded, (transitions, start, end))
         self._max_pending = max_pending
-        self._scores = np.zeros(0)  # [K], of the survivors, at most 0; empty before the first token
-        self._ranks = np.arange(len(start))  # [K], their alphabetical order
+        self._scores = np.zeros(0)  # [K], of the survivors, at most 0; empty without tokens
+        self._ranks = np.arange(len(start))  # [K], their order by the first different tag id
         self._first = np.arange(len(start))  # [K], their tags at the first undecided token
-        self._previous: list[np.ndarray] = []  # [K] per undecided token after the first: pointers
+        self._previous: list[np.ndarray] = []  # [K] each: previous tags
         self._size = 0  # number of undecided tokens
 
     def append(self, emissions: np.ndarray) -> list[int]:
-        """Reads the emissions `[N, K]` of the next tokens; returns the tags that became final."""
+        """Adds tokens with the emissions `[N, K]`, and returns the tags that became final."""
         final = []
         for row in emissions:
             self._scores, self._ranks, previous = self._advance(self._scores, self._ranks, row)
@@ -63,9 +63,9 @@ class ChainStream:
         return final + self._agreed()
 
     def best(self, emissions: np.ndarray) -> list[int]:
-        """Returns the tags of the undecided tokens, and of `emissions`, if the chain ended there.
+        """Returns the best tags of the undecided tokens and of N further ones that end the chain.
 
-        `emissions`, `[N, K]`, are those of the tokens that follow; the state does not change.
+        `emissions`, `[N, K]`, are those of the further tokens. The state does not change.
         """
         scores, ranks, pointers = self._scores, self._ranks, list(self._previous)
         size = self._size
@@ -78,7 +78,10 @@ class ChainStream:
         return _path(pointers, _best(scores + self._end, ranks))
 
     def _advance(self, scores, ranks, row):
-        """Returns the scores and ranks of the survivors at the next token, and their pointers."""
+        """Returns scores, ranks and previous tags of the survivors at the next token, `[K]` each.
+
+        `row` is the emissions of this token, `[K]`.
+        """
         row = _bounded(row)  # [K]
         tags = np.arange(len(row))
         if not len(scores):
@@ -94,7 +97,7 @@ class ChainStream:
         return scores - scores.max(), ranks, previous
 
     def _agreed(self):
-        """Removes the tags that all possible survivors share, and returns them."""
+        """Removes the first tokens on whose tags all survivors agree, and returns these tags."""
         if not self._size:
             return []
         alive = np.flatnonzero(self._scores > 0.5 * FORBIDDEN)
@@ -107,7 +110,10 @@ class ChainStream:
         return self._removed(_path(self._previous[:shared], states[0]))
 
     def _fixed(self):
-        """Returns the older half of the best survivor's tags, and drops the other survivors."""
+        """Removes the older half of the tokens, and returns their tags in the best survivor.
+
+        Survivors with another tag at the last of these tokens are dropped.
+        """
         count = self._size - self._max_pending // 2
         path = _path(self._previous, _best(self._scores, self._ranks))
         last = np.arange(len(self._ranks))  # [K], the survivors' tags at the last fixed token
@@ -117,7 +123,7 @@ class ChainStream:
         return self._removed(path[:count])
 
     def _removed(self, tags):
-        """Removes the first undecided tokens, whose tags are given, and returns the tags."""
+        """Removes the first `len(tags)` undecided tokens, and returns `tags`."""
         self._previous = self._previous[len(tags) :]
         self._size -= len(tags)
         self._first = np.arange(len(self._ranks))
@@ -127,7 +133,7 @@ class ChainStream:
 
 
 def _path(pointers: list[np.ndarray], last: int) -> list[int]:
-    """Returns the tags of the survivor that ends in the tag `last`."""
+    """Returns the tags of the survivor that ends in the tag `last`; see `_previous`."""
     tags = [int(last)]
     for previous in reversed(pointers):
         tags.append(int(previous[tags[-1]]))
@@ -135,10 +141,10 @@ def _path(pointers: list[np.ndarray], last: int) -> list[int]:
 
 
 def _best(scores: np.ndarray, ranks: np.ndarray) -> int:
-    """Returns the survivor with the largest score, and of equal ones that with the least rank."""
+    """Returns the last tag of the survivor with the highest score and, of those, lowest rank."""
     return int(np.where(scores == scores.max(), ranks, len(ranks)).argmin())
 
 
 def _bounded(scores: np.ndarray) -> np.ndarray:
-    """Converts scores to float64, with `FORBIDDEN` for all scores below it."""
+    """Returns the scores as float64, in which `FORBIDDEN` replaces all lower scores."""
     return np.maximum(np.asarray(scores, np.float64), FORBIDDEN)

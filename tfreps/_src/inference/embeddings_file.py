@@ -157,7 +157,7 @@ class EmbeddingsFile:
         self.complete = True
 
     def _begin(self) -> None:
-        """Creates the folder atomically, so that it never exists without `options.json`."""
+        """Creates the folder of windows atomically, so that it always contains `options.json`."""
         with naming(self.path, self.part), replacing(self.part, parents=True) as temporary:
             temporary.mkdir()
             (temporary / "options.json").write_text(json.dumps(self.options), encoding="utf-8")
@@ -170,7 +170,7 @@ class EmbeddingsFile:
 
 
 def read_options(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Reads the options that a complete file of `tfreps embed` was written with."""
+    """Returns the options that a complete file of `tfreps embed` was written with."""
     try:
         with open_hdf5(path) as file, naming_damage(path, OPTIONS_ATTRIBUTE):
             if file.attrs.get_id(OPTIONS_ATTRIBUTE).dtype.kind != "S":  # bytes of a known size

@@ -11,7 +11,7 @@ import tensorflow as tf
 
 SPANS = "span_types", "span_starts", "span_ends"
 CHARACTERS = "span_start_chars", "span_end_chars"
-# Outputs that rows do not have.
+# Outputs that `signature_rows` does not return by their names.
 PARTS = *SPANS, *CHARACTERS, "span_confidences", "num_spans", "sequence_len"
 
 
@@ -67,7 +67,7 @@ def signature_rows(
         outputs: dict of arrays whose first axis is the texts `[N, ...]`. Strings are bytes.
         names: list of str. Outputs to return. `"spans"` stands for all outputs that describe the
             spans of a tagger. The name of an output that has an axis for tokens may be followed
-            by `":T"`; the axis is then cut to the `sequence_len` of each text.
+            by `":T"`; the axis is then truncated to the `sequence_len` of each text.
         texts: sequence of N str or lists of tokens. The inputs, of which spans contain a part.
             Needed only for `"spans"`. Defaults to `()`.
 
@@ -127,7 +127,7 @@ def _spans(
 
 
 def _text(value: Any) -> Any:
-    """Decodes the strings of nested lists."""
+    """Returns nested lists in which bytes are decoded to str."""
     if isinstance(value, list):
         return [_text(each) for each in value]
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else value

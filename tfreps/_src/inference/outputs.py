@@ -279,12 +279,12 @@ def _rounded(share: float, digits: int | None) -> float:
 
 
 def _kind(array: np.ndarray) -> str:
-    """Returns the type and the shape of an array, as in `float32 [2, 8]`."""
+    """Returns the type and the shape of an array as text, such as `float32 [2, 8]`."""
     return f"{array.dtype} {list(array.shape)}"
 
 
 def _shown(values: Sequence | Mapping) -> str:
-    """Formats a list or dict; of a long one, the first elements and the number of the others."""
+    """Returns a list or dict as text; long ones are shortened to their first elements."""
     pairs = isinstance(values, Mapping)
     parts: Iterable[str] = map(repr, values)
     if isinstance(values, Mapping):

@@ -159,7 +159,7 @@ class SentenceEncoder:
         return self._chosen(layers).numpy()
 
     def _choose(self, layers: tf.Tensor) -> tf.Tensor:
-        """Selects the requested vectors: `[B, L+1, T, 2P]` for `"all"`, otherwise `[B, T, 2P]`."""
+        """Returns the requested vectors: `[B, L+1, T, 2P]` for `"all"`, otherwise `[B, T, 2P]`."""
         if self._factors is not None:
             layers = tf.einsum("l,bltd->btd", self._factors, layers)
         elif self._layer is not None:
@@ -169,7 +169,8 @@ class SentenceEncoder:
     def _number(self, sentences: list[Sequence[str]]) -> tuple[np.ndarray, list[str]]:
         """Returns the row of each token, int32 `[B, T+2]`, and the list of new, distinct tokens.
 
-        The rows are those of a table of the kept vectors, followed by those of the new tokens.
+        A token is new if `cache_tokens` did not store its vector. The rows are those of a table of
+        the stored vectors, followed by the vectors of the new tokens.
         """
         longest = max(map(len, sentences)) + 2
         rows = np.zeros([len(sentences), longest], np.int32)

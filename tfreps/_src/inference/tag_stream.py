@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tfreps._src.inference.text_tagger import TextTagger
 
 WINDOW_TOKENS = 256  # tokens per window of a model whose emissions depend on a known window
-BATCH_TOKENS = 4096  # most tokens of the windows of a batch, padding included
+BATCH_TOKENS = 4096  # maximum number of tokens in a batch of windows, with padding
 
 
 class StreamSpan(NamedTuple):
@@ -201,9 +201,10 @@ class TagStream:
             raise ValueError("The stream is closed. Create a new one with `tagger.stream()`.")
 
     def _update(self, ready, rest):
-        """Returns the update after new tokens; `ready` is the number with final emissions.
+        """Returns the `StreamUpdate` after new tokens.
 
-        `rest` are the tokens that may still change.
+        `ready` is the number of tokens of the stream whose emissions are final. `rest` are the last
+        tokens, which may still change.
         """
         tokens = self._tokens + rest
         emissions = self._emissions(tokens, ready)  # [N, K]
@@ -225,9 +226,9 @@ class TagStream:
         return StreamUpdate(done, final, spans, open_texts, later, coming, retracted)
 
     def _emissions(self, tokens, ready):
-        """Returns the emissions of all tokens from the first without final ones, `[N, K]`.
+        """Returns the emissions `[N, K]` of all tokens whose emissions were not final before.
 
-        Those of the tokens from `ready` are provisional, and computed from one window.
+        Those of the tokens from index `ready` on are provisional, and computed from one window.
         """
         end = self._first + len(tokens)
         windows = self._windows.of(self._num_encoded, ready, end)
@@ -243,7 +244,7 @@ class TagStream:
         return np.concatenate(found)
 
     def _new_spans(self, final, later, tokens):
-        """Returns the spans that new final tags end, and those that provisional tags end."""
+        """Returns lists of the new final spans and of the provisional spans, as `StreamSpan`."""
         if self._spans is None:
             return [], []
         scheme = self._spans.scheme
@@ -255,7 +256,7 @@ class TagStream:
         return self._placed(spans, tokens), self._placed(coming, tokens)
 
     def _placed(self, spans, tokens):
-        """Returns the `StreamSpan` of each span; `None` stands for a tag that ends no span."""
+        """Returns the `StreamSpan` of each span that is not `None`, with its text and position."""
         found = []
         for span in filter(None, spans):
             own = tokens[span.start - self._first : span.end - self._first]
@@ -277,8 +278,9 @@ class TagStream:
 class _Windows(NamedTuple):
     """Windows of tokens from which emissions are computed.
 
-    A window is `stride` tokens, whose emissions it gives, with up to `left` tokens before them and
-    `right` after them. With `on_grid`, the first of the `stride` tokens is a multiple of `stride`.
+    A window consists of `stride` tokens, whose emissions are computed from it, up to `left` tokens
+    before them and up to `right` tokens after them. With `on_grid`, the index of the first of the
+    `stride` tokens is a multiple of `stride`.
     """
 
     left: int
@@ -287,15 +289,15 @@ class _Windows(NamedTuple):
     on_grid: bool
 
     def num_ready(self, num_encoded: int, num_tokens: int) -> int:
-        """Returns the number of tokens of the stream whose emissions more tokens do not change."""
+        """Returns the number of tokens of a stream of `num_tokens` whose emissions are final."""
         ready = num_tokens - self.right
         return max(num_encoded, ready - ready % self.stride if self.on_grid else ready)
 
     def of(self, start: int, stop: int, end: int) -> Iterator[tuple[int, int, int, int]]:
-        """Yields each window of the tokens from `start` to `stop`; the stream ends at `end`.
+        """Yields the windows for the emissions of the tokens from `start` to `stop`.
 
-        Each is the indices of its first token, the first and the end of those whose emissions it
-        gives, and its end.
+        A window is a tuple of four token indices: its start, the start and end of the tokens whose
+        emissions are computed from it, and its end. Ends are exclusive, and at most `end`.
         """
         for first in range(start, stop, self.stride):
             after = min(first + self.stride, stop)
@@ -303,7 +305,7 @@ class _Windows(NamedTuple):
 
 
 def _windows(tagger, look_ahead, context, stride):
-    """Returns the windows for a tagger; checks the options, which depend on its encoder."""
+    """Returns the `_Windows` for a tagger after checking the options that apply to its encoder."""
     given = {"look_ahead": look_ahead, "context": context, "stride": stride}
     if tagger.model._reads_vectors:
         raise ValueError(
@@ -335,7 +337,7 @@ def _windows(tagger, look_ahead, context, stride):
 
 
 def _batches(rows: Sequence[Sequence[str]]) -> Iterator[slice]:
-    """Yields the slices of windows that are encoded together."""
+    """Yields slices of `rows`, the tokens of windows, that are encoded as one batch."""
     start = longest = 0
     for end, row in enumerate(rows):
         longest = max(longest, len(row))

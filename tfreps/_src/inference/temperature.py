@@ -17,11 +17,11 @@ class FittedTemperature(NamedTuple):
     """Temperature with the lowest negative log-likelihood (NLL) of held-out data.
 
     Attributes:
-        temperature: float.
+        temperature: float. The temperature.
         nll_before, nll_after: float. Mean NLL at the previous temperature of the model and at this
             one, in nats per token for a tagger and in nats per text for a classifier.
-        left_out: int. Number of sentences that the NLL leaves out, because the model gives their
-            tags the probability 0, for example if the tag scheme forbids them.
+        left_out: int. Number of sentences that are excluded from the NLL, because their tags have
+            the probability 0, for example if the tag scheme forbids them.
     """
 
     temperature: float
@@ -91,7 +91,7 @@ def _scored(
     targets: Sequence[Any],
     options: dict[str, Any],
 ) -> Iterator[Scored]:
-    """Yields the batches, with scores at temperature 1."""
+    """Yields a `Scored` for each batch, with scores at temperature 1."""
     number = {name: index for index, name in enumerate(trained.model.classes)}
     if trained.is_tagger:
         ids: list[Any] = [[number[tag] for tag in tags] for tags in targets]
@@ -112,7 +112,7 @@ def _scored(
 
 
 def _label_chain(model: Any) -> Callable[[Any], Any]:
-    """Returns a function from features to the chain of one token whose tag is the label."""
+    """Returns a function from features to the scores of a chain of one token, tagged by a label."""
 
     def label_chain(features: Any) -> Any:
         logits = model(features)["logits"]  # [B, N]
@@ -169,7 +169,7 @@ def _zero(slope: Callable[[float], float]) -> float:
         )
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        if slope(math.exp(middle)) > 0:  # the NLL falls towards higher temperatures
+        if slope(math.exp(middle)) > 0:  # the NLL decreases with the temperature
             low = middle
         else:
             high = middle

@@ -117,7 +117,7 @@ class TextModel(LoadedModel):
         options: dict[str, Any],
         predict: Any = None,
     ) -> list[tuple]:
-        """Returns the outputs for each sentence, in the order of the sentences.
+        """Returns a tuple of the given outputs for each sentence, in the order of the sentences.
 
         `predict` is a `tf.function` from the features of a batch to a dict of outputs. If `None`,
         it is `predict_on_batch` of the model.
@@ -144,7 +144,7 @@ class TextModel(LoadedModel):
             trace_once(self.model, batches.element_spec)
             predict = self.model.predict_on_batch
         else:
-            predict.get_concrete_function(batches.element_spec)  # fits batches of all shapes
+            predict.get_concrete_function(batches.element_spec)  # for all shapes
         for features in batches.dataset() if batches.num_batches() > 1 else batches.arrays():
             found = predict(features)
             rows += zip(*(np.asarray(found[name]) for name in outputs), strict=True)

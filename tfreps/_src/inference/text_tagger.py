@@ -203,7 +203,7 @@ class TextTagger(TextModel):
         return found
 
     def _span_finder(self, threshold: float) -> Any:
-        """Returns the `tf.function` that finds likely spans; that of the last threshold is kept."""
+        """Returns a `tf.function` that finds likely spans; the last one is stored and reused."""
         key = threshold, self.model.temperature
         if self._span_finder_of is None or self._span_finder_of[0] != key:
 
@@ -226,9 +226,9 @@ class TextTagger(TextModel):
         ]
 
     def _checked(self, tokens, locations, options):
-        """Returns the options of the batches; raises a ValueError for sentences that are too long.
+        """Returns the options for `batches` after checking that the sentences fit a BERT model.
 
-        `locations` are as in `tag`.
+        `locations` and `options` are as in `tag`.
         """
         if self.tokenizer is None:
             return options
@@ -236,7 +236,7 @@ class TextTagger(TextModel):
         return {"max_length": None, **options}
 
     def _text_spans(self, sentence: Sentence, spans: Any, probabilities: Any) -> list[TextSpan]:
-        """Returns the spans with the ids `[S, 3]` and the probabilities `[S]`, without padding."""
+        """Returns a `TextSpan` for each row of `spans`, `[S, 3]`, that is not padding."""
         types = self.model.span_types
         return [
             sentence.span(types[kind], start, end, probability)
@@ -343,7 +343,7 @@ class TextTagger(TextModel):
         return emissions
 
     def _emission_function(self) -> Any:
-        """Returns a graph of `model._chain`, traced once until other variables replace those."""
+        """Returns a `tf.function` from tokens to emissions, traced again only for new variables."""
         key = tuple(map(id, self.model.variables))
         if self._traced is None or self._traced[0] != key:
 
@@ -356,7 +356,7 @@ class TextTagger(TextModel):
 
 
 def _without_overlaps(spans: list[TextSpan]) -> list[TextSpan]:
-    """Returns the spans that do not overlap an earlier one of those returned."""
+    """Returns the spans, in the same order, without those that overlap an earlier result."""
     kept: list[TextSpan] = []
     for span in spans:
         if all(span.end <= other.start or other.end <= span.start for other in kept):

@@ -27,7 +27,7 @@ def check_suffix(path: str | os.PathLike[str]) -> None:
 def write_vectors(
     path: str | os.PathLike[str], blocks: Iterable[np.ndarray], shape: tuple[int, int], dtype: str
 ) -> None:
-    """Writes blocks of vectors, each `[n, D]`, whole or not at all.
+    """Writes blocks of vectors, `[n, D]` each, to a new file atomically.
 
     A NumPy file contains the array, of shape `[N, D]`, and an HDF5 file has it as the data set
     `vectors`. `shape` is `(N, D)`, and `dtype` is the type in the file.
