@@ -135,7 +135,7 @@ def test_killed_and_started_again_at_once(zoo):
             "An origin in --allow-origin must have the form https://example.org",
         ),
         ([".", "--label", "x"], "--label must have the form NAME:LABEL=VERSION"),
-        ([".", "--versions", "x:all"], "--versions 'x:all': no model is called 'x'"),
+        ([".", "--versions", "x:all"], "--versions must start with the name of a model"),
         (["--model-config", "nowhere"], "nowhere: No such file"),
     ],
 )

@@ -40,7 +40,7 @@ def test_labels_and_policies():
         ([["a=b"]], "must not be empty .*; got 'a=b'"),
         ([["x:y=ner"]], "must not be empty .*; got 'x:y'"),
         ([["ner"], ["stable=1"]], "`labels` must have the form NAME:LABEL=VERSION"),
-        ([["ner"], ["tok:stable=1"]], "`labels` 'tok:stable=1': no model is called 'tok'"),
+        ([["ner"], ["tok:stable=1"]], "`labels` must start with the name of a model .ner. and"),
         ([["ner"], ["ner:stable"]], "`labels` must have the form NAME:LABEL=VERSION"),
         ([["ner"], [], ["all"]], "`versions` must have the form NAME:POLICY; got 'all'"),
         ([["ner"], ["ner:a/b=1"]], "name of a label must not be empty"),

@@ -102,7 +102,7 @@ class ModelServer:
         until = time.monotonic() + timeout
         self._core.pool.ask_to_stop()
         on_loop(self._stop_fronts(timeout))
-        self._core.pool.stop(until - time.monotonic())  # does not wait for a version to load
+        self._core.pool.stop(until - time.monotonic())  # a version may still be loading
         return not self._core.in_progress
 
     async def _stop_fronts(self, timeout: float) -> None:

@@ -22,7 +22,7 @@ NAMES = ("PredictionService", "ModelService")
 SERVICES = (*NAMES, *(f"tensorflow.serving.{name}" for name in NAMES))
 LAST_CALL = 0.2  # seconds during shutdown in which calls fail with UNAVAILABLE, not CANCELLED
 HEALTH_SECONDS = 1.0  # interval between checks for stuck models
-# Concurrent calls per request in progress. Messages of further calls are not received.
+# Maximum number of open calls per allowed request. Messages of further calls are not received.
 CALLS_PER_REQUEST = 4
 SPARE = 16  # additional calls
 
@@ -90,14 +90,14 @@ class GrpcFront:
     def start(self):
         """Starts to respond to requests."""
         on_loop(self._start())
-        self._core.pool.watchers.append(lambda: on_loop(self.tell_health()))
+        self._core.pool.watchers.append(lambda: on_loop(self.report_health()))
 
     async def _start(self):
-        await self.tell_health()  # the status is set before the first probe
+        await self.report_health()  # the status is set before the first probe
         await self._server.start()
         self._watch = asyncio.create_task(self._watch_health())
 
-    async def tell_health(self):
+    async def report_health(self):
         """Reports to the health service whether the server, services and models are serving."""
         core = self._core
         is_ready = core.ready
@@ -109,7 +109,7 @@ class GrpcFront:
 
     async def _watch_health(self):
         while True:
-            await self.tell_health()
+            await self.report_health()
             await asyncio.sleep(HEALTH_SECONDS)
 
     async def stop(self, timeout):
@@ -127,8 +127,8 @@ class GrpcFront:
 def handler(service, methods, streams=()):
     """Returns the generic handler of a service.
 
-    `methods` is a dict from names to `(function, class of its request)`; those in `streams` write
-    several responses.
+    `methods` is a dict from the name of each method to `(function, class of its request)`. Methods
+    named in `streams` write several responses.
     """
     found = {}
     for name, (function, message) in methods.items():
@@ -140,9 +140,10 @@ def handler(service, methods, streams=()):
 
 
 def reading(function, message):
-    """Wraps a method so that it takes bytes.
+    """Returns a coroutine function that parses bytes as `message` and calls `function` with it.
 
-    grpc.aio would log a malformed message with a traceback, and respond with UNKNOWN.
+    If grpc.aio parsed the bytes, it would log a malformed message with a traceback, and respond
+    with UNKNOWN.
     """
 
     async def call(data, context):

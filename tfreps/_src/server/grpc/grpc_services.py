@@ -12,7 +12,7 @@ from tfreps._src.server.requests.tensor_protos import fill_proto, to_arrays
 
 
 def handled(method):
-    """Wraps a method so that it is recorded, and that an error ends the call with a status."""
+    """Wraps a gRPC method: records its requests, and reports errors as the status of the call."""
 
     @functools.wraps(method)
     async def call(self, request, context):
@@ -39,7 +39,7 @@ class GrpcServices:
 
     @handled
     async def Predict(self, request, context):  # noqa: N802 (the name in the protocol)
-        """Returns the response of a signature, with all outputs or those in `output_filter`."""
+        """Returns a `PredictResponse` with the outputs in `output_filter`, all if it is empty."""
         if self.is_ending:
             raise ServingError("UNAVAILABLE", "The server is shutting down.")
         ticket = self.core.ticket(context.time_remaining())
@@ -47,7 +47,7 @@ class GrpcServices:
         return await self.core.predict(asked_for(request), prepare, ticket, request.ByteSize())
 
     def _prepare(self, request, number, servable, ticket):
-        """Returns the `Call` for a request."""
+        """Checks a `PredictRequest`, converts its inputs to arrays, and returns its `Call`."""
         name = request.model_spec.signature_name
         # The names are checked before the inputs take memory.
         servable.signature(name).check_input_names(request.inputs)
@@ -76,7 +76,7 @@ class GrpcServices:
 
 
 def response_of(spec, version, outputs):
-    """Returns the `PredictResponse` with the outputs of a version."""
+    """Returns the `PredictResponse` with `outputs`, a dict of arrays from a version of a model."""
     response = predict_pb2.PredictResponse()
     response.model_spec.name = spec.name
     response.model_spec.signature_name = spec.signature_name or DEFAULT

@@ -3,8 +3,8 @@
 import pathlib
 import re
 
-# TensorFlow operations that read or write files. A name without a version also covers the names
-# with one, and the former names with the prefix "Experimental".
+# TensorFlow operations that read or write files. Each name also covers its later versions (`V2`,
+# `V3`, ...) and its former name with the prefix "Experimental".
 FILES = """
 ReadFile WriteFile MatchingFiles Save SaveSlices Restore RestoreSlice DTensorRestore
 MergeV2Checkpoints DistributedSave LoadAndRemapMatrix GenerateVocabRemapping ImmutableConst
@@ -79,9 +79,9 @@ def check_operations(model, folder) -> None:
 
 
 def check_asset(name, folder):
-    """Raises a ValueError if the name of an asset or a link leads out of the folder of the model.
+    """Raises a ValueError if an asset is not in the folder of its model, after following links.
 
-    The folder may itself be a link, and may contain links to its own files, like the volumes of
+    The folder itself may be a link, and may contain links to its own files, as in the volumes of
     Kubernetes.
     """
     folder = pathlib.Path(folder).resolve()
@@ -128,10 +128,10 @@ def touches(node):
 
 
 def own_saver(graph, nodes, called):
-    """Finds the nodes and functions that only save or restore the variables.
+    """Returns the nodes and the functions that only save or restore the variables of a model.
 
-    Returns two dicts from the names of such nodes in a graph of TensorFlow 1, and of such functions
-    in a graph of TensorFlow 2, to the operations allowed for them.
+    The first dict maps the names of nodes (in graphs of TensorFlow 1), the second one those of
+    functions (in graphs of TensorFlow 2), to the set of file operations that are allowed there.
     """
     saver = graph.saver_def
     library = graph.graph_def.library
@@ -160,9 +160,9 @@ def own_saver(graph, nodes, called):
 
 
 def calls(nodes):
-    """Returns the names of the functions that nodes refer to, once for each reference.
+    """Returns a list of the names of the functions that nodes refer to, one for each reference.
 
-    A node refers to a function by its operation, in an attribute, or in the attributes of a
+    A node refers to a function by its operation, in an attribute, or in the attributes of another
     function that it refers to.
     """
     found = []
@@ -211,10 +211,10 @@ def plain(name):
 
 
 def asset_arguments(graph, by_nodes, by_functions):
-    """Returns a function from the name of a function to those of its arguments that are assets.
+    """Returns a function that maps the name of a graph function to its asset arguments, a set.
 
-    An argument is an asset if the object graph binds it, or if all callers pass one of their own
-    such arguments, as in a SavedModel that was loaded and saved again. `by_nodes` and
+    An argument is an asset if the object graph binds it to one, or if every caller passes an asset
+    argument of its own, as in a SavedModel that was loaded and saved again. `by_nodes` and
     `by_functions` are the references (see `calls`) of the main graph and of all functions.
     """
     functions = {function.signature.name: function for function in graph.graph_def.library.function}

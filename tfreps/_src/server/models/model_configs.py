@@ -7,7 +7,7 @@ import re
 import warnings
 from collections.abc import Iterable
 
-LARGEST = 2**18  # bytes of a config file: thousands of models, read in seconds
+LARGEST = 2**18  # maximum size of a config file in bytes; thousands of models fit
 LONGEST_NAME = 255  # characters
 
 
@@ -134,14 +134,14 @@ def known(text: str, configs: dict[str, ModelConfig], argument: str, form: str) 
         raise ValueError(f"`{argument}` must have the form {form}; got {text!r}.")
     if name not in configs:
         raise ValueError(
-            f"`{argument}` {text!r}: no model is called {name!r}; known models: "
-            f"{', '.join(configs) or 'none'}."
+            f"`{argument}` must start with the name of a model ({', '.join(configs) or 'none'}) "
+            f"and a colon; got {text!r}."
         )
     return name, rest
 
 
 def check_base(path: str | os.PathLike[str]) -> None:
-    """Raises a ValueError that names the likely mistake if a path is not a base path."""
+    """Raises a ValueError that names the likely mistake if a path is not a folder of versions."""
     if not path:
         raise ValueError("`base_path` must name the folder of a model's versions; got ''.")
     folder = pathlib.Path(path)
@@ -158,7 +158,7 @@ def check_base(path: str | os.PathLike[str]) -> None:
 
 
 def read_config_file(path: str | os.PathLike[str]) -> list[ModelConfig]:
-    """Reads the models in a config file of TensorFlow Serving (`--model_config_file`).
+    """Returns the `ModelConfig`s in a config file of TensorFlow Serving (`--model_config_file`).
 
     The file contains a `ModelServerConfig` in the text format of protobuf, whose
     `model_config_list` has names, base paths, version policies and labels.

@@ -23,7 +23,7 @@ class Version:
     error: ServingError | None = None
     servable: object = None
     users: int = 0
-    files: object = None  # the files in the folder when it was last loaded
+    files: object = None  # result of `files_in` when the version was last loaded
 
 
 class ServedModel:
@@ -60,7 +60,10 @@ class ServedModel:
 
     @contextlib.contextmanager
     def lease(self, number=None):
-        """Yields `(number, Servable)` of one version or the newest, and keeps it loaded."""
+        """Yields `(number, Servable)` of a version, which stays loaded while the block runs.
+
+        If `number` is `None`, it is the newest version.
+        """
         with self._lock:
             able = [v for v in self._versions.values() if v.state == "AVAILABLE"]
             able = [v for v in able if number in (None, v.number)]
@@ -218,7 +221,7 @@ class ModelPool:
 
     @contextlib.contextmanager
     def lease(self, name, version=None, label=None):
-        """Yields `(version, Servable)` and keeps the version loaded while the block runs.
+        """Yields `(version, Servable)` of a model; the version stays loaded while the block runs.
 
         `label` takes precedence over `version`. If both are `None`, it is the newest version.
         """
@@ -259,13 +262,16 @@ def not_loaded(name, number):
 
 
 def no_versions(name, number):
-    """Returns the error for a status of a version, or of any version, that is not known."""
+    """Returns the error for a status request if version `number`, or any if None, is unknown."""
     asked = "any versions" if number is None else f"version {number}"
     return ServingError("NOT_FOUND", f"Could not find {asked} of model {name}")
 
 
 def files_in(folder):
-    """Returns the paths, sizes and modification times of all files in a folder, or None."""
+    """Returns the set of `(path, size, modification time)` of the files in a folder.
+
+    If `folder` is None, it returns None.
+    """
     if folder is None:
         return None
     found = set()

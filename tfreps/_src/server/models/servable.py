@@ -71,7 +71,7 @@ class Servable:
 
     @property
     def is_stuck(self):
-        """`True` if requests that exceeded their time limit block requests that are not long."""
+        """`True` if requests beyond their time limit block small ones; see `SignatureRunner`."""
         return self._runner.is_stuck
 
     def signature(self, name: str) -> Signature:

@@ -11,11 +11,11 @@ from tfreps._src.server.requests.request_limits import BATCHED, LONG, SINGLE, ch
 from tfreps._src.server.requests.serving_error import ServingError
 from tfreps._src.server.requests.ticket import Ticket
 
-LONG_WAITING = 64  # maximum number of waiting long calls; further waiting calls are small ones
+LONG_WAITING = 64  # maximum number of waiting long calls, so that small ones are also accepted
 
 
 class FailedBatch(Exception):
-    """Error of all calls in a batch, of which any may be at fault."""
+    """Error that every call in a failed batch gets, since the call that caused it is unknown."""
 
 
 class SignatureRunner:
@@ -57,7 +57,7 @@ class SignatureRunner:
         return await self._lanes[LONG if call.queue == LONG else SINGLE].run(call)
 
     def _run_together(self, calls):
-        """Runs calls in one batch; returns the response or the exception of each."""
+        """Runs calls in one batch; returns a list with the response or exception of each."""
         if len(calls) == 1:
             return self._run_alone(calls)
         signature = calls[0].signature
@@ -94,7 +94,7 @@ class SignatureRunner:
         return [self._written(call, outputs)]
 
     def _written(self, call, outputs):
-        """Returns the response to a call with these outputs, or an exception."""
+        """Converts the outputs of a call to its response; returns it, or the exception raised."""
         try:
             call.ticket.check()
             check_response(sum(map(bytes_of, outputs.values())), self._options)

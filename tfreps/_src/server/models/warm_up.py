@@ -7,7 +7,7 @@ from google.protobuf.message import DecodeError
 from tensorflow_serving.apis import predict_pb2, prediction_log_pb2
 
 FILE = os.path.join("assets.extra", "tf_serving_warmup_requests")
-MOST = 1_000  # records that TensorFlow Serving accepts
+MOST = 1_000  # maximum number of records that TensorFlow Serving accepts
 
 
 def warm_up_requests(folder: str | os.PathLike[str]) -> list[predict_pb2.PredictRequest]:

@@ -9,8 +9,7 @@ import threading
 def server_loop() -> asyncio.AbstractEventLoop:
     """Returns the event loop, which runs in a daemon thread from the first call on.
 
-    All servers of a process share it, since gRPC shares the queue of its events among the loops of
-    a process.
+    All servers of a process share this loop, because gRPC has a single event queue per process.
     """
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, name="tfreps-loop", daemon=True).start()
@@ -18,5 +17,8 @@ def server_loop() -> asyncio.AbstractEventLoop:
 
 
 def on_loop(coroutine):
-    """Runs a coroutine on `server_loop()` and returns its result. Must not be called there."""
+    """Runs a coroutine on `server_loop()` and returns its result.
+
+    The thread of the loop must not call it, since it would wait for itself.
+    """
     return asyncio.run_coroutine_threadsafe(coroutine, server_loop()).result()

@@ -81,7 +81,10 @@ class Lane:
             call.ticket.on_cancel = None
 
     def _start(self, is_due=False):
-        """Runs waiting calls while a thread is free."""
+        """Starts waiting calls while a thread is free.
+
+        If `is_due` is `False`, it first waits up to `wait_seconds` for a full batch.
+        """
         loop = asyncio.get_running_loop()
         while self._waiting and len(self._running) < self._threads:
             is_full = sum(call.rows for call in self._waiting) >= self._most_rows
@@ -104,7 +107,7 @@ class Lane:
         self._start(is_due=True)
 
     def _take(self):
-        """Removes the calls that run together from the queue; returns them with their futures."""
+        """Removes the calls of the next batch from the queue; returns a dict to their futures."""
         chosen = []
         rows = 0
         for call in self._waiting:
@@ -117,7 +120,7 @@ class Lane:
         return {call: self._waiting.pop(call) for call in chosen}
 
     def _deliver(self, futures, done):
-        """Sets the responses of calls that have run, and runs the next ones."""
+        """Passes the responses of finished calls to their futures, and starts waiting calls."""
         del self._running[done]
         for future, response in zip(futures, done.result(), strict=True):
             if isinstance(response, Exception):

@@ -17,6 +17,9 @@ def listening_socket(host: str, port: int, interface: str) -> socket.socket:
         port: int. Number of the port; 0 chooses a free one.
         interface: str. `"REST"` or `"gRPC"`, for the error message.
 
+    Returns:
+        `socket.socket`, which already accepts connections.
+
     Raises:
         OSError: If the port is in use, or `host` is not an address of this machine.
     """

@@ -15,8 +15,9 @@ def choose_queue(inputs: dict[str, np.ndarray], counter, options) -> str:
     """Checks the size of a request; returns its queue, `"batched"`, `"single"` or `"long"`.
 
     A request is long if it has more than 1/8 of the allowed tokens after padding, or a text of more
-    than 16,384 bytes. It can be merged into a batch if a batch of rows as long as its longest one
-    does not exceed the limit on tokens. `counter` is the `RequestCounter` of the model.
+    than 16,384 bytes. Any other request is batched if a full batch (`max_batch_size` rows) of rows
+    as long as its longest one has at most `max_tokens` tokens, and the request fits into a batch.
+    `counter` is the `RequestCounter` of the model.
     """
     longest_bytes = check_bytes(inputs, options.max_text_mb * MEGABYTE)
     size = counter.size(inputs, options.max_text_tokens, options.max_tokens)
@@ -40,13 +41,13 @@ def choose_queue(inputs: dict[str, np.ndarray], counter, options) -> str:
 
 
 def rows_of(inputs):
-    """Returns the size of all inputs along their first axis, or 0 if they have no such size."""
+    """Returns the size of the first axis of the inputs, or 0 if they do not share one size."""
     sizes = {value.shape[:1] for value in inputs.values()}
     return sizes.pop()[0] if len(sizes) == 1 and sizes != {()} else 0
 
 
 def check_bytes(inputs, most):
-    """Checks the bytes of the padded texts of each input; returns those of the longest text."""
+    """Returns the bytes of the longest text; raises if a padded input exceeds `most` bytes."""
     longest = 0
     for name, value in inputs.items():
         if value.dtype == object and value.size:

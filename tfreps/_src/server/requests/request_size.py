@@ -29,7 +29,7 @@ _SEPARATE = r";!?%…—()\[\]{}<>\"“”«»‘£€¥$"
 _CLOSING = r")\]}>\"'”’»"
 _TREEBANK = "|".join([
     r"--+|\.\.+|(?<!\w)['’]",
-    # A run of characters, after the apostrophe of a contraction, with inner punctuation.
+    # A run of characters with inner punctuation, or with the first apostrophe of a contraction.
     rf"['’]?(?:[^\s{_SEPARATE}'’.,:\-]|-(?!-)|[,:](?=[\d,:/])|\.(?![\s.{_CLOSING}]|\Z))+",
     r"\S",
 ])  # fmt: skip
@@ -114,7 +114,7 @@ class RequestCounter:
 
     @classmethod
     def of_folder(cls, folder):
-        """Returns the counter for an export, or a default one if it has no counts."""
+        """Returns the counter with the rules stored in an export, or a default one without any."""
         path = os.path.join(os.fspath(folder), FILE)
         if not os.path.isfile(path):
             return cls()

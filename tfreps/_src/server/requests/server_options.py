@@ -65,9 +65,9 @@ class ServerOptions:
         max_text_tokens: int. Maximum number of tokens in a single text. Defaults to 2**12.
         max_response_mb: int. Maximum size of a response in MiB. Defaults to 128.
         tls_cert: str or path-like. PEM file with the TLS certificate of both interfaces. If `None`,
-            TLS is not used; `tls_key` must then be `None`, too.
+            TLS is not used, and `tls_key` must be `None`, too. Defaults to `None`.
         tls_key: str or path-like. PEM file with the private key of the certificate. If `None`, the
-            key is read from the file `tls_cert`.
+            key is read from the file `tls_cert`. Defaults to `None`.
         allowed_hosts: tuple of str. Names that the `Host` header may contain, in addition to IP
             addresses, `localhost` and `host`. Defaults to `()`.
         allowed_origins: tuple of str. Web sites such as `"https://example.org"` whose pages may

@@ -67,9 +67,10 @@ class ServingCore:
             return response
 
     async def respond(self, work, *arguments, ticket):
-        """Returns the result of `await work(*arguments, ticket)`, a request in progress.
+        """Awaits `work(*arguments, ticket)` as a request in progress, and returns its result.
 
-        If the calling task is cancelled or the time of the ticket is up, the ticket is cancelled.
+        Raises a ServingError if too many requests are in progress or the time limit of the ticket
+        is exceeded. The ticket is cancelled in the end, also if the calling task is cancelled.
         """
         most = self.options.max_requests
         if self.in_progress >= most:
@@ -96,7 +97,7 @@ class ServingCore:
 
     @contextlib.contextmanager
     def recorded(self, model, api, entrypoint):
-        """Records the request that its block handles; converts errors to ServingErrors.
+        """Context manager that records a request, and converts its errors to ServingErrors.
 
         Requests for unknown models are not recorded. See `ServingMetrics.record`.
         """
@@ -142,7 +143,7 @@ class ServingCore:
 
 
 async def parsed(size, parse, *arguments):
-    """Returns the result of a function that parses `size` bytes, in a thread if they are many."""
+    """Returns `parse(*arguments)`, computed in a thread if it parses more than 16,384 bytes."""
     if size > SMALL:
         return await asyncio.to_thread(parse, *arguments)
     return parse(*arguments)

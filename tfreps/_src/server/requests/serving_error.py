@@ -29,7 +29,7 @@ CODES = {
 }
 NUMBERS = {name: number for number, (name, _) in CODES.items()}
 LONGEST = 1_000  # characters of a message
-# An absolute path, whose last component is a group.
+# An absolute path. Its last component is group 1.
 PATH = re.compile(
     r"""(?<![^\s'"(\[=:,;])(?:[A-Za-z]:)?(?:[/\\][^\s/\\:;,'"()<>]+)*[/\\]([^\s/\\:;,'"()<>]+)"""
 )
@@ -39,7 +39,7 @@ class ServingError(Exception):
     """Error for a request that fails, with its gRPC status code and HTTP status.
 
     The client gets `message`, truncated to 1,000 characters. `str(error)` is for the operator of
-    the server, with `details` in the place of `message` if there are any.
+    the server: `details` if given, otherwise the whole message.
     """
 
     def __init__(

@@ -37,15 +37,16 @@ class ServingMetrics:
         )
 
     def record(self, model, api, entrypoint, status, seconds):
-        """Records a request for a method, such as `"Predict"`, of `"GRPC"` or `"REST"`.
+        """Records the status and the duration in seconds of a request.
 
-        `model` must be a model of the server, since every name takes memory.
+        `api` is `"GRPC"` or `"REST"`, and `entrypoint` the name of the method, such as `"Predict"`.
+        `model` must be a model of the server, since every distinct name takes memory.
         """
         self._count.labels(model, status).inc()
         self._latency.labels(model, api, entrypoint).observe(seconds * 1e6)
 
     def record_run(self, model, seconds):
-        """Records the time in seconds from the start of a run until the response of the model."""
+        """Records the seconds that a call of a model took, including its time in the queue."""
         self._runtime.labels(model, "Predict", "TF2").observe(seconds * 1e6)
 
     def page(self):

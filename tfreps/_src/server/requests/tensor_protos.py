@@ -59,7 +59,7 @@ def to_array(
     if dtype != tf.string or proto.string_val:
         with contextlib.suppress(ValueError, TypeError, OverflowError):
             return tf.make_ndarray(proto)
-    try:  # supports all forms of messages
+    try:  # TensorFlow parses the forms that `tf.make_ndarray` does not read
         found = tf.io.parse_tensor(proto.SerializeToString(), dtype).numpy()
     except (tf.errors.OpError, ValueError) as error:
         raise invalid(where, " ".join(str(error).split())[:300]) from None

@@ -45,7 +45,7 @@ def written_columns(outputs):
 
 
 def written_rows(outputs):
-    """Yields the parts of a response in row format."""
+    """Yields the JSON of a response in row format, as strings to join."""
     sizes = {value.shape[:1] for value in outputs.values()}
     if len(sizes) != 1 or sizes == {()}:
         shapes = ", ".join(f"{name} {value.shape}" for name, value in outputs.items())
@@ -67,7 +67,7 @@ def written_rows(outputs):
 
 
 def written_object(outputs):
-    """Yields the parts of an object with arrays, or of the array itself if there is only one."""
+    """Yields the JSON of a dict of arrays, or of the array alone if there is only one."""
     is_named = len(outputs) > 1
     for number, (name, array) in enumerate(outputs.items()):
         if is_named:
@@ -78,7 +78,7 @@ def written_object(outputs):
 
 
 def written_array(name, array):
-    """Yields the parts of an array, of which each is small, which limits memory use."""
+    """Yields the JSON of an array as short strings, which limits the memory in use."""
     if array.size <= AT_A_TIME:
         yield small_array(name, array)
         return
@@ -106,7 +106,7 @@ def small_array(name, array):
 def leaves(name, array):
     """Returns a list with the JSON of each element of an array of rank 1."""
     kind = array.dtype.kind
-    if kind == "f":  # the shortest decimals that are exact, for float16 those of float32
+    if kind == "f":  # the shortest decimals that read back as the same float32 or float64
         texts = array.astype(np.promote_types(array.dtype, np.float32)).astype(str).tolist()
         return texts if np.isfinite(array).all() else [SPECIAL.get(text, text) for text in texts]
     if kind in "biu":

@@ -71,7 +71,7 @@ def page_routes(core, folder, sentences=()):
 
 
 def text_models(core):
-    """Returns descriptions of the models that have a signature for raw text."""
+    """Returns a list of dicts (see `page_routes`) of the models with a signature for raw text."""
     found = []
     for name in core.pool.models:
         try:
@@ -87,7 +87,7 @@ def text_models(core):
 
 
 def checked(given):
-    """Returns the values `[model, texts, text, token]` of a request, whose types are checked."""
+    """Checks the types of the values of a request; returns `[model, texts, text, token]`."""
     for name, (kind, wanted) in KINDS.items():
         if type(given.get(name)) is not kind:
             raise invalid(

@@ -7,9 +7,9 @@ import zlib
 
 from tfreps._src.server.requests.serving_error import ServingError
 
-GZIP = 16 + zlib.MAX_WBITS  # the format that zlib reads
+GZIP = 16 + zlib.MAX_WBITS  # argument of zlib that selects the gzip format
 MOST_MEMBERS = 16  # per body, which usually has one
-NESTED = 16  # values that an array or object counts as, since it takes the time of as many numbers
+NESTED = 16  # values that an array or object counts as, since it takes as long to parse
 
 
 async def read_body(request, most_bytes: int, seconds: float) -> bytes:
@@ -41,7 +41,7 @@ async def received(request, most_bytes):
 
 
 def unpacked(body, most_bytes):
-    """Decompresses a body of at most `MOST_MEMBERS` gzip members, which zeros may follow."""
+    """Decompresses at most `MOST_MEMBERS` gzip members, which zero bytes may follow."""
     found = b""
     for _ in range(MOST_MEMBERS):
         member = zlib.decompressobj(GZIP)
@@ -63,8 +63,8 @@ def parse_body(body: bytes, most_elements: int) -> dict:
     """Parses the JSON object of a request.
 
     `most_elements` is the maximum number of values in the body, where an array or object counts as
-    16. They are estimated before parsing, by the number of commas, opening brackets and opening
-    braces, of which those in texts count as well.
+    16. Their number is estimated before parsing, from the commas, opening brackets and opening
+    braces, including those inside of strings.
     """
     if body.count(b",") + NESTED * (body.count(b"[") + body.count(b"{")) >= most_elements:
         raise invalid(

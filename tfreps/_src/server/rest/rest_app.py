@@ -65,7 +65,8 @@ class RestApp:
         except ClientDisconnect:
             return
         except Exception as error:
-            problem = as_serving_error(error.with_traceback(None))  # frames keep the body
+            # The frames of its traceback would keep the body in memory.
+            problem = as_serving_error(error.with_traceback(None))
             response = reply({"error": problem.message}, problem.http_status)
             if problem.http_status in (408, 413):  # the rest of the body is not read
                 response.headers["connection"] = "close"
@@ -97,7 +98,7 @@ class RestApp:
         raise invalid(f"Malformed request: {request.method} {path}")
 
     async def _predict(self, request, which):
-        """Responds to a request, and cancels it if the client disconnects or the time is up."""
+        """Returns the response to a request; cancels the request if the client disconnects."""
         core = self._core
         seconds = core.options.timeout_seconds
         body = await read_body(request, core.options.max_body_mb * MEGABYTE, seconds)
