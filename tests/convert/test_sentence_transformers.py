@@ -136,6 +136,8 @@ def test_one_kind_of_pooling(copy):
     "file, changes, message",
     [
         ("1_Pooling/config.json", {"pooling_mode": "weightedmean"}, "'weightedmean' is not supp"),
+        ("1_Pooling/config.json", {"pooling_mode": 7}, "the pooling 7 is not supported"),
+        ("1_Pooling/config.json", {"pooling_mode": [["mean"]]}, r"\['mean'\] is not supported"),
         ("1_Pooling/config.json", {"embedding_dimension": 8}, "the width must be 16, .*; got 8"),
         ("1_Pooling/config.json", {"include_prompt": False}, "`include_prompt` must be true"),
         ("2_Dense/config.json", {"activation_function": "os.system"}, "'os.system' is not supp"),
@@ -143,11 +145,13 @@ def test_one_kind_of_pooling(copy):
         ("2_Dense/config.json", {"bias": False}, "not used: linear.bias"),
         ("2_Dense/config.json", {"use_residual": True}, "`use_residual`, .* are not supported"),
         ("2_Dense/config.json", {"module_input_name": "token_embeddings"}, "`module_input_name`"),
+        ("2_Dense/config.json", {"module_input_name": []}, "`module_input_name`"),
         ("2_Dense/config.json", {"module_output_name": "x"}, "`module_output_name` of a Dense"),
         ("config.json", {"model_type": "mpnet"}, "mpnet"),
         ("config.json", {"model_type": "roberta"}, "roberta"),
         ("config_sentence_transformers.json", {"prompts": {"a": 1}}, "`prompts` must map names"),
         ("config_sentence_transformers.json", {"default_prompt_name": "x"}, "must be one of"),
+        ("config_sentence_transformers.json", {"default_prompt_name": []}, "must be one of"),
         ("sentence_bert_config.json", {"max_seq_length": 1}, "an int of at least 3; got 1"),
         ("sentence_bert_config.json", {"max_seq_length": 99}, "99 pieces, .* only 24 positions"),
         (

@@ -1,6 +1,7 @@
 """The table of all formats of hostile input, by name."""
 
 from tests.hostile import (
+    archive_files,
     grpc_messages,
     json_files,
     model_files,
@@ -10,6 +11,6 @@ from tests.hostile import (
     weight_files,
 )
 
-MODULES = grpc_messages, json_files, model_files, program_folders
+MODULES = archive_files, grpc_messages, json_files, model_files, program_folders
 MODULES += rest_requests, text_files, weight_files
 FORMATS = {kind.name: kind for module in MODULES for kind in module.FORMATS}

@@ -6,6 +6,7 @@ import shutil
 
 from tests import known_models, tiny_bert, tiny_run
 from tests.bilm_tf_run import SIZE
+from tests.convert.sentence_transformers_fixture import FOLDER
 from tests.hostile.folders import folder_format
 from tests.hostile.weight_files import forget, write_bilm, write_checkpoint
 from tfreps.__main__ import main
@@ -54,6 +55,10 @@ def write_run(folder):
     tiny_run.make_run(folder)
 
 
+def write_embedder(folder):
+    shutil.copytree(FOLDER / "model", folder)
+
+
 def write_bert(folder):
     tokenizer = WordPieceTokenizer(tiny_bert.pieces("the", "dog", "ada").vocabulary)
     model = Tagger(tiny_bert.make_encoder(tokenizer), ["O", "B-LOC"], use_crf=False)
@@ -74,6 +79,7 @@ PROGRAMS = {
     "convert, run folder": (80, write_run, "convert", "CASE", *TO_BILM_TF),
     "embed, HDF5": (150, write_published, "embed", *FILES, "TEXT", *TO),
     "embed, run folder": (150, write_run, "embed", "CASE", "TEXT", *TO),
+    "embed, sentence-transformers": (40, write_embedder, "embed", "CASE", "TEXT", *TO),
     "tag": (150, known_models.tagger_run, "tag", "CASE", "TEXT", *TO),
     "classify": (100, known_models.classifier_run, "classify", "CASE", "TEXT", *TO),
     "export": (40, write_run, "export", "CASE", *TO),

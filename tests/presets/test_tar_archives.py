@@ -108,6 +108,7 @@ def test_headers_are_not_read_as_a_whole(tmp_path, kind):
         (b"1" * (1 << 15), "a header that is not valid"),
         (b"1 hdrcharset=" * 2500, "a header that is not valid"),
         (b"22 GNU.sparse.major=1\n22 GNU.sparse.minor=0\n", "not enough values"),
+        (b"9" * 30 + b" path=a\n", "Python int too large"),
         (b"22 GNU.sparse.major=x\n20 GNU.sparse.size=x\n", "invalid literal for int"),
     ],
 )

@@ -156,7 +156,7 @@ def read_settings(folder: str | os.PathLike[str]) -> TextSettings:
     texts, default = about.get("prompts") or {}, about.get("default_prompt_name")
     if not isinstance(texts, dict) or not all(isinstance(t, str) for t in texts.values()):
         raise ValueError(f"{prompts}: `prompts` must map names to texts; got {str(texts)[:60]}.")
-    if default is not None and default not in texts:
+    if default is not None and default not in [*texts]:
         raise ValueError(
             f"{prompts}: `default_prompt_name` must be one of {', '.join(texts)}; got {default!r}."
         )
@@ -227,8 +227,8 @@ def _pooling(file: pathlib.Path, width: int) -> PoolingKind | list[PoolingKind]:
     modes = config.get("pooling_mode")
     if modes is None:
         modes = [mode for key, mode in OLDER_KEYS.items() if config.get(key)] or ["mean"]
-    modes = [modes] if isinstance(modes, str) else modes
-    unknown = [mode for mode in modes if mode not in POOLINGS]
+    modes = modes if isinstance(modes, list) else [modes]
+    unknown = [mode for mode in modes if mode not in [*POOLINGS]]
     if unknown:
         raise ValueError(
             f"{file}: the pooling {unknown[0]!r} is not supported. Supported are: "
@@ -270,7 +270,7 @@ def _dense_options(folder: pathlib.Path) -> dict[str, Any]:
     file = folder / "config.json"
     config = read_json(file)
     reads = config.get("module_input_name"), config.get("module_output_name")
-    if config.get("use_residual") or not set(reads) <= {None, "sentence_embedding"}:
+    if config.get("use_residual") or any(x not in (None, "sentence_embedding") for x in reads):
         raise ValueError(
             f"{file}: the options `use_residual`, `module_input_name` and `module_output_name` of "
             "a Dense are not supported. It must map the vector of a text, without a residual."

@@ -27,7 +27,7 @@ SLOW = re.compile(rb"\d{64}|hdrcharset=.*hdrcharset=", re.DOTALL)
 MACOS = ("__MACOSX", ".DS_Store")  # entries that macOS adds to archives
 BROKEN = (
     *(zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError),
-    *(tarfile.TarError, gzip.BadGzipFile),
+    *(tarfile.TarError, gzip.BadGzipFile, OverflowError),
 )
 TARS = {".tar.gz": gzip.open, ".tgz": gzip.open, ".tar.bz2": bz2.open}
 SUFFIXES = ".zip", *TARS
