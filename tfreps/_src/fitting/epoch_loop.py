@@ -176,7 +176,7 @@ class _Training:
                 self.keeper.save(self.model)
             return True
         position.go_to(position.epoch, checkpoints.step - position.first_step)
-        # `stop_training` is also True at the time limit, after which the run can be resumed.
+        # Not `stop_training`, which is also True if a time limit ends a run that can be resumed.
         self.note_progress(self.keeper.patience_exceeded())
         return self.model.stop_training
 

@@ -173,7 +173,7 @@ def read_options(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Returns the options that a complete file of `tfreps embed` was written with."""
     try:
         with open_hdf5(path) as file, naming_damage(path, OPTIONS_ATTRIBUTE):
-            if file.attrs.get_id(OPTIONS_ATTRIBUTE).dtype.kind != "S":  # bytes of a known size
+            if file.attrs.get_id(OPTIONS_ATTRIBUTE).dtype.kind != "S":  # bytes of fixed size
                 raise ValueError(f"`{OPTIONS_ATTRIBUTE}` must be a byte string")
             text: Any = file.attrs[OPTIONS_ATTRIBUTE]
             found = json.loads(text)

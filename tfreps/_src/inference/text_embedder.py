@@ -173,7 +173,7 @@ class TextEmbedder(WholeTextModel):
 
 
 def cosines(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Returns the cosines of vectors `[N, D]` and `[M, D]`: float32 `[N, M]`, 0 for zero vectors."""
+    """Returns cosines of the vectors `[N, D]` and `[M, D]`, float32 `[N, M]`: 0 for zeros."""
     return _of_length_one(first) @ _of_length_one(second).T
 
 

@@ -372,7 +372,7 @@ class BiLMPretrainer(OwnLossModel, keras.Model):
         Rows below `vocabulary_size` are those of the character table. All other rows are those of
         `unknown_characters`, which are numbered from `vocabulary_size`.
         """
-        tf.debugging.assert_positive(  # 0 before `set_character_table`
+        tf.debugging.assert_positive(  # the table is 0 until it is set
             self.character_table[0, 0],
             "`character_rows` needs the character ids of the vocabulary. Call "
             "`set_character_table` first.",

@@ -88,8 +88,8 @@ def best_path(mask, emissions, transitions, start, end):
 def expected_counts(batches, log_emissions, scores, has_end):
     """Returns the log likelihood of sentences without tags, and their expected `HMMCounts`.
 
-    The batches are int32 `[B, T]` token ids, padded with 0. `scores` are the logs of the transition
-    `[K, K]`, initial `[K]` and end `[K]` probabilities, and the emissions are `[V + 1, K]`.
+    The batches are int32 `[B, T]` token ids, padded with 0. `log_emissions` is `[V + 1, K]`, and
+    `scores` are the logs of the transition `[K, K]`, initial `[K]` and end `[K]` probabilities.
     """
     function = in_a_graph(likelihood_and_gradients, log_emissions.shape[1])
     likelihood = 0.0

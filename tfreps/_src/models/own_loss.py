@@ -126,7 +126,7 @@ TARGETS_IN_FEATURES = {
 
 
 def features_of(data, model):
-    """Returns the features of a batch, which must not have targets or weights of its own."""
+    """Returns the features of a batch; raises a ValueError if it also has `y` or weights."""
     x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(data)
     if y is not None or sample_weight is not None:
         raise ValueError(
