@@ -339,3 +339,19 @@ def test_a_finished_run_can_go_on(tagger, tagged, tmp_path, capsys):
     line = ["train-tagger", *tagged, "--scheme", "bio", *SMALL, *labeling.FAST]
     assert main([*line, *labeling.TAGGER, "--resume", "--units", "13", "--run", str(tagger)]) == 2
     assert "started with different options: units." in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "encoder", ["embeddings", pytest.param("linear", marks=pytest.mark.slow)]
+)
+def test_the_best_epoch_is_chosen_by_the_figure_of_the_report(tmp_path, encoder):
+    """The tag follows from the word; the capitals of the validation data are new."""
+    words = [f"w{n}x" for n in range(8)]
+    tags = [["AB"[n % 2] for n in range(8)]] * 16
+    flags = ["--train", labeling.write_columns(tmp_path / "train", [words] * 16, tags)]
+    other = [[word.upper() for word in words]]
+    flags += ["--validation", labeling.write_columns(tmp_path / "dev", other, tags[:1])]
+    more = ["--scheme", "none", "--no-use-crf", "--epochs", "4", "--learning-rate", "0.2"]
+    more += [] if encoder == "linear" else ["--characters", "none", *EMBEDDINGS[2:]]
+    run = train_tagger(flags, tmp_path / "run", *more, sizes=["--encoder", encoder])
+    assert results(run)["best"]["accuracy"] == results(run)["validation"]["accuracy"] == 1.0

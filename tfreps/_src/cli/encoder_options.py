@@ -63,6 +63,10 @@ WORDS = {
         "the file. By default, there is no limit; with --vectors, words of the file are added up "
         "to 1,000,000 words or 4 GB of vectors.", at_least=4,
     ),
+    "lowercase_fallback": Option(
+        bool, True, "Look up a word in lower case if it is not in the vocabulary, and a word of "
+        "the training data if it is not in the file of --vectors."
+    ),
 }  # fmt: skip
 ELMO = {
     "elmo": Option(
@@ -101,11 +105,6 @@ VECTORS = {
         "or in a zip archive, or its URL; or a NumPy array (NAME.npy) with its words in NAME.txt "
         "or NAME.parquet. All words of the file are added to the vocabulary.",
         excludes="no_words", metavar="FILE",
-    ),
-    "lowercase_fallback": Option(
-        bool, True, "Look up a word in lower case if it is not in --vectors or, when the model is "
-        "used, not in the vocabulary. Words of the training data keep their own vectors.",
-        needs="vectors",
     ),
     **ELMO,
     "train_vectors": Option(

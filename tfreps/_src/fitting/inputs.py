@@ -87,7 +87,7 @@ def make_indexer(options, sentences, elmo=None, word_characters=None, bert=None,
         options.max_vocabulary,
         lowercase=options.lowercase,
         digits_to_zero=options.digits_to_zero,
-        lowercase_fallback=options.lowercase_fallback and options.vectors is not None,
+        lowercase_fallback=options.lowercase_fallback,
         max_characters=num_characters,
         word_characters=word_characters,
     )
