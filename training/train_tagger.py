@@ -81,7 +81,8 @@ def train(options, earlier):
     labeling.prepare(options, earlier)
     scheme = None if options.scheme == "none" else options.scheme
     parts = tagged_files.read_parts(options)
-    tagged_files.check_tags(parts, scheme, loss_forbids=options.constrain == "both")
+    loss_forbids = options.use_crf and options.constrain == "both"
+    tagged_files.check_tags(parts, scheme, loss_forbids)
     tag_set = text.TagSet.from_sequences([s.tags for s in parts["train"]], scheme, "--train")
     check_known_names(tag_set.names, parts["validation"] + parts["test"])
 

@@ -115,12 +115,15 @@ def test_illegal_transitions(capsys):
         "Warning: --{} has 1 transitions that are illegal in 'bio', in 1 of 2 sentences. The "
         "first such sentence starts in line 3 of a.txt.\n"
     )
-    impossible = "The loss treats them as impossible. Correct them, or use --constrain decode.\n"
+    impossible = (
+        "The loss treats them as impossible, and the reported loss leaves out these sentences. "
+        "Correct the tags, or use --constrain decode.\n"
+    )
     check_tags({"train": sentences, "validation": sentences}, "bio")
     assert capsys.readouterr().out == warning.format("train") + warning.format("validation")
     check_tags({"train": sentences, "validation": sentences}, "bio", loss_forbids=True)
     assert capsys.readouterr().out == (
-        warning.format("train") + impossible + warning.format("validation")
+        warning.format("train") + impossible + warning.format("validation") + impossible
     )
     with pytest.raises(ValueError, match="a.txt, line 3, token 2: "):
         check_tags({"train": [sentences[1]._replace(tags=["O", "X"])]}, "bio")

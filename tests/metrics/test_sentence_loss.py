@@ -15,21 +15,15 @@ def test_every_sentence_counts_alike(sizes):
     for batch in np.split(losses, np.cumsum(sizes)[:-1]):
         weight = len(batch) / mean
         weights = np.full(len(batch), weight, "float32")
-        metric.update_state(np.mean(weight * batch), len(batch), weights)
+        metric.update_state(np.mean(weight * batch), len(batch), batch_weight=weights)
     assert_close(float(metric.result()), losses.mean())
 
 
-def test_weights_of_ones_own_and_a_penalty():
+def test_batches_without_a_weight_and_a_penalty():
     metric = SentenceLoss()
-    metric.update_state(2.0, 2, sample_weight=[1.0, 3.0], penalty=0.5)  # 2 / mean 2 + 0.5
-    assert float(metric.result()) == 1.5
-    metric.update_state(3.5, 2)
+    metric.update_state(2.0, 1, penalty=0.5)
     assert float(metric.result()) == 2.5
-    metric.update_state(1.0, 2, sample_weight=np.full([2, 3], 9.0))  # token weights: unchanged
-    assert float(metric.result()) == 2.0
-
-
-def test_a_batch_of_no_weight_is_no_nan():
-    metric = SentenceLoss()
-    metric.update_state(0.0, 2, sample_weight=[0.0, 0.0])
-    assert float(metric.result()) == 0.0
+    metric.update_state(3.0, 3, batch_weight=[1.5, 1.5, 1.5], penalty=0.5)  # 3 / 1.5 + 0.5
+    assert float(metric.result()) == 2.5
+    metric.update_state(0.5, 4)
+    assert float(metric.result()) == 1.5

@@ -146,11 +146,14 @@ def test_training_shows_the_mean_loss_of_texts():
     model.compile(keras.optimizers.SGD(0.0))
     y = np.array([0, 1, 1], "int32")
     parts = [(IDS[:2], y[:2], 4 / 3), (IDS[2:], y[2:], 2 / 3)]
-    batches = [({"token_ids": x}, y, np.full(len(x), w, "float32")) for x, y, w in parts]
-    spec = (
-        {"token_ids": tf.TensorSpec([None, 3], "int32")},
-        *(tf.TensorSpec([None], kind) for kind in ("int32", "float32")),
-    )
+    batches = [
+        ({"token_ids": x, "batch_weight": w}, y, w)
+        for x, y, size in parts
+        for w in [np.full(len(x), size, "float32")]
+    ]
+    label_spec, weight_spec = (tf.TensorSpec([None], kind) for kind in ("int32", "float32"))
+    features_spec = {"token_ids": tf.TensorSpec([None, 3], "int32"), "batch_weight": weight_spec}
+    spec = features_spec, label_spec, weight_spec
     data = tf.data.Dataset.from_generator(lambda: iter(batches), output_signature=spec)
     data = data.apply(tf.data.experimental.assert_cardinality(2))
     shown = model.fit(data, verbose=0).history["loss"][0]

@@ -167,6 +167,44 @@ def test_weights_of_tokens_replace_weights_of_tags():
     assert_close(weighted, plain[0] + plain[1] + 100 * plain[2])
 
 
+@pytest.mark.parametrize(
+    "name, options",
+    [
+        ("Classifier", {}),
+        ("Tagger", {}),
+        pytest.param("Tagger", {"use_crf": False}, marks=pytest.mark.slow),
+    ],
+)
+def test_weighted_figures_do_not_depend_on_the_batches(name, options):
+    """As in Keras, the loss is divided by the number of rows, not by the sum of the weights."""
+    model, _ = make(name, **options)
+    model.compile(keras.optimizers.SGD(0.0))
+    y, weights = Y if name == "Tagger" else Y[:, 0], np.array([0.0, 3.0, 0.5, 1.0])
+    one = {"batch_size": 1, "verbose": 0, "return_dict": True}
+    each = [model.evaluate({"token_ids": IDS[i : i + 1]}, y[i : i + 1], **one) for i in range(4)]
+    expected = np.mean(weights * [found["loss"] for found in each])
+    found = [
+        model.evaluate(X, y, sample_weight=weights, batch_size=size, verbose=0, return_dict=True)
+        for size in (1, 3, 4)
+    ]
+    for logs in found:
+        assert_close(logs["loss"], expected)
+        assert logs == {**found[0], "loss": logs["loss"]}
+    history = model.fit(X, y, sample_weight=weights, batch_size=3, verbose=0).history
+    assert_close(history["loss"], [expected])
+    logs = model.train_on_batch(X, y, weights, return_dict=True)
+    assert_close(logs["loss"], expected)
+    if name == "Classifier":
+        of_class = {label: float(label + 1) for label in range(3)}
+        expected = np.mean((y + 1) * [found["loss"] for found in each])
+        history = model.fit(X, y, class_weight=of_class, batch_size=3, verbose=0).history
+        assert_close(history["loss"], [expected])
+        keras_model = keras.Sequential([keras.layers.Lambda(lambda x: x)])
+        keras_model.compile(loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+        logits = model(X)["logits"].numpy()
+        assert_close(keras_model.evaluate(logits, y, 3, 0, weights), found[0]["loss"])
+
+
 def test_names_of_metrics_are_those_of_the_numbers():
     model, _ = make("Tagger", scheme="bio")
     model.compile("sgd", run_eagerly=True)
@@ -330,5 +368,5 @@ def test_the_mean_of_no_rows_is_zero():
 
 
 def test_one_replica_has_the_whole_loss():
-    loss, weights = tf.constant(2.0), tf.constant([1.0, 3.0])
-    assert over_replicas(loss, 2, weights) == (loss, loss, weights)
+    loss, weight, logged = tf.constant(2.0), tf.constant([1.5, 1.5]), (tf.constant(3.0), 1)
+    assert over_replicas(loss, 2, logged, weight) == (loss, *logged, weight)

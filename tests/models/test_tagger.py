@@ -105,6 +105,38 @@ def test_illegal_sequences_never_come_out(use_crf):
         assert (paths[long, 0] != paths[long, 1]).any(axis=1).all()
 
 
+@pytest.mark.parametrize("rank", [None, 1, 2])
+def test_the_logged_loss_leaves_out_sentences_with_forbidden_tags(rank):
+    model = make()
+    model.compile(keras.optimizers.SGD(0.0))
+    ids, y = (
+        np.array([[4, 7, 2], [3, 6, 0], [5, 1, 8]]),
+        np.array([[0, 1, 2], [0, 2, 0], [1, 0, 0]]),
+    )
+    assert illegal({"tags": y, "mask": ids > 0}) == 1  # in the second sentence
+    features = {"token_ids": ids}
+    weights = {None: None, 1: np.array([2.0, 3.0, 0.5]), 2: np.full([3, 3], 2.0)}[rank]
+    kept = {"token_ids": ids[[0, 2]]}
+    given = None if weights is None else weights[[0, 2]]
+    expected = model.evaluate(kept, y[[0, 2]], sample_weight=given, verbose=0)[0]
+    for size in 1, 2, 3:
+        found = model.evaluate(features, y, size, 0, weights)[0]
+        assert_close(found, expected, magnitude=30.0)
+    history = model.fit(features, y, sample_weight=weights, batch_size=3, verbose=0).history
+    assert_close(history["loss"], [expected], magnitude=30.0)
+    model.compile(keras.optimizers.SGD(1.0))  # the sentence still moves the weights
+    before = model.get_weights()
+    model.train_on_batch({"token_ids": ids[1:2]}, y[1:2])
+    assert any((a != b).any() for a, b in zip(before, model.get_weights(), strict=True))
+    free = make(constrain="decode")
+    free.set_weights(model.get_weights())
+    assert (
+        free.compute_loss(y=y, y_pred=free(features))
+        < 100.0
+        < model.compute_loss(y=y, y_pred=model(features))
+    )
+
+
 def test_the_loss_is_the_heads():
     ids, tags = sentences(8)
     features, weight = {"token_ids": ids}, np.linspace(0.5, 2.0, 8).astype("float32")
@@ -238,14 +270,13 @@ def test_training_shows_the_mean_loss_of_sentences():
     model.compile(keras.optimizers.SGD(0.0))
     ids, tags = sentences(4)
     parts = [(ids[:3], tags[:3], 1.5), (ids[3:], tags[3:], 0.5)]
-    batches = [({"token_ids": x}, y, np.full(len(x), w, "float32")) for x, y, w in parts]
-    spec = (
-        {"token_ids": tf.TensorSpec([None, None], "int32")},
-        *(
-            tf.TensorSpec(shape, kind)
-            for shape, kind in [([None, None], "int32"), ([None], "float32")]
-        ),
-    )
+    batches = [
+        ({"token_ids": x, "batch_weight": w}, y, w)
+        for x, y, size in parts
+        for w in [np.full(len(x), size, "float32")]
+    ]
+    ids_spec, weight_spec = tf.TensorSpec([None, None], "int32"), tf.TensorSpec([None], "float32")
+    spec = {"token_ids": ids_spec, "batch_weight": weight_spec}, ids_spec, weight_spec
     data = tf.data.Dataset.from_generator(lambda: iter(batches), output_signature=spec)
     data = data.apply(tf.data.experimental.assert_cardinality(2))
     shown = model.fit(data, verbose=0).history["loss"][0]

@@ -341,9 +341,7 @@ def test_a_finished_run_can_go_on(tagger, tagged, tmp_path, capsys):
     assert "started with different options: units." in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    "encoder", ["embeddings", pytest.param("linear", marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("encoder", ["embeddings", pytest.param("linear", marks=pytest.mark.slow)])
 def test_the_best_epoch_is_chosen_by_the_figure_of_the_report(tmp_path, encoder):
     """The tag follows from the word; the capitals of the validation data are new."""
     words = [f"w{n}x" for n in range(8)]

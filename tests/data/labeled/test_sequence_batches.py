@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from tests.closeness import assert_close
 from tfreps.data import SequenceBatches
+from tfreps.metrics import SentenceLoss
 from tfreps.text import TokenIndexer
 
 RNG = np.random.default_rng(0)
@@ -86,6 +87,8 @@ def test_labels_and_no_targets():
     labels = np.concatenate([y for _, y, _ in arrays(batches.dataset(2))])
     assert labels.dtype == np.int32 and batches.restore_order(labels, 2) == LABELS
     features = [features for features, _, _ in arrays(batches.dataset(2))]
+    for element in features:
+        del element["batch_weight"]
     assert_equal(arrays(make(None, shuffle=True).dataset(2)), features)
 
 
@@ -118,11 +121,14 @@ def test_every_sentence_weighs_alike():
     for weights in (None, RNG.uniform(size=len(SENTENCES))):
         batches = make(shuffle=True, sentence_weights=weights)
         of_batches, order = [], iter(losses[batches.order(5)])
-        for _, _, sample_weight in arrays(batches.dataset(5)):
+        metric = SentenceLoss()
+        for features, _, sample_weight in arrays(batches.dataset(5)):
             own = list(itertools.islice(order, len(sample_weight)))
             of_batches.append(np.mean(own * sample_weight))
+            metric.update_state(of_batches[-1], len(own), features["batch_weight"])
         expected = np.mean(losses if weights is None else weights * losses)
         assert_close(np.mean(of_batches), expected)
+        assert_close(float(metric.result()), expected, magnitude=2.0)
 
 
 class SumOfIds(keras.Model):
@@ -224,6 +230,7 @@ def test_one_sentence():
         ({"sentence_weights": [-1.0] * 40}, "finite non-negative numbers"),
         ({"extra": {"x": TAGS[1:]}}, "`extra.'x'.` must have .* 39 entries for 40 sentences"),
         ({"extra": {"mask": TAGS}}, "`extra` must not contain 'mask'"),
+        ({"extra": {"batch_weight": TAGS}}, "`extra` must not contain 'batch_weight'"),
     ],
 )
 def test_errors(options, message):

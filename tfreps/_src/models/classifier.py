@@ -73,8 +73,9 @@ class Classifier(PublishedClassifier, SentenceLossModel, keras.Model):
 
     Training: each batch is `(features, labels)` with labels int `[B]`, optionally with weights
     `[B]` as a third item. The logs contain `loss` (the mean loss of the texts; see `SentenceLoss`),
-    `accuracy` and, with two labels, `auc`, for which the second label is the positive one. Accuracy
-    and AUC exclude texts of weight 0 and count all others equally.
+    `accuracy` and, with two labels, `auc`, for which the second label is the positive one. As in
+    Keras, weighted losses are divided by the number of texts. Accuracy and AUC exclude texts of
+    weight 0 and count all others equally.
 
     Masking: padding has no influence. For a text without tokens, the pooled vector is zero; with
     `pooling="pooled_output"`, it is the pooled output that the encoder returns for such a text.
@@ -203,7 +204,7 @@ class Classifier(PublishedClassifier, SentenceLossModel, keras.Model):
             nll *= tf.cast(tf.reshape(sample_weight, [-1]), "float32")
         if self.class_weights is not None:
             nll *= tf.gather(tf.constant(self.class_weights, "float32"), y)
-        return self._with_penalty(mean_of_rows(nll), tf.size(y), sample_weight)
+        return self._with_penalty(mean_of_rows(nll), tf.size(y), x)
 
     def compute_metrics(
         self, x: Any, y: Any, y_pred: Any, sample_weight: tf.Tensor | None = None

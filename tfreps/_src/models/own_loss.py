@@ -11,6 +11,7 @@ from tfreps._src.layers.ops.replicas import num_replicas, sum_over_replicas
 from tfreps._src.models.whole_model import WholeModel
 
 METRICS = "metrics", "weighted_metrics"
+BATCH_WEIGHT = "batch_weight"  # feature of `tfreps.data.SequenceBatches`
 _LOSS = "The model computes its loss itself: call `compile(optimizer)`."
 _METRICS = (
     "The model logs its metrics itself: omit the argument, and compute other metrics from the "
@@ -173,14 +174,17 @@ class SentenceLossModel(OwnLossModel):
         results = super().get_metrics_result()
         return {**results, "loss": results.pop(self.sentence_loss.name)}
 
-    def _with_penalty(self, loss, rows, sample_weight):
+    def _with_penalty(self, loss, rows, x, logged=None):
         """Updates the logged loss, and returns this replica's part of the loss with penalties.
 
         `loss` is the mean over the `rows` rows of this replica, without the model's penalties.
+        `logged` has the mean loss and the number of those rows that the logs include; by default,
+        they include all.
         """
         penalty = sum(tf.cast(term, "float32") for term in self.losses)
-        part, loss, sample_weight = over_replicas(loss, rows, sample_weight)
-        self.sentence_loss.update_state(loss, rows, sample_weight, penalty)
+        batch_weight = x.get(BATCH_WEIGHT) if isinstance(x, dict) else None
+        part, *logged = over_replicas(loss, rows, logged or (loss, rows), batch_weight)
+        self.sentence_loss.update_state(*logged, penalty)
         return part + penalty / num_replicas()
 
 
@@ -193,24 +197,24 @@ def mean_of_rows(losses):
     return tf.reduce_sum(losses) / count
 
 
-def over_replicas(loss, rows, sample_weight=None):
+def over_replicas(loss, rows, logged, batch_weight=None):
     """Returns this replica's part of the loss, and arguments for `SentenceLoss.update_state`.
 
-    `loss` is the mean over the `rows` rows of this replica.
+    `loss` is the mean over the `rows` rows of this replica, and `logged` has the mean loss and the
+    number of those rows that the logs include.
 
     Returns:
-        Tuple of three: the part, `loss * rows / (rows of all replicas)`; the mean loss of the
-        global batch; and the mean weight of its rows, `[1]`, or `None` if `sample_weight` has not
-        one weight per row. With one replica, it is `(loss, loss, sample_weight)`.
+        Tuple of four: the part, `loss * rows / (rows of all replicas)`; the mean loss of the logged
+        rows of the global batch; their number on this replica; and the mean of `batch_weight`,
+        `[1]`, or `None`. With one replica, it is `(loss, *logged, batch_weight)`.
     """
     if num_replicas() == 1:
-        return loss, loss, sample_weight
+        return loss, *logged, batch_weight
     rows = tf.cast(rows, "float32")
-    is_per_row = sample_weight is not None and sample_weight.shape.rank == 1
-    weights = tf.reduce_sum(tf.cast(sample_weight, "float32")) if is_per_row else rows
-    total, loss_sum, weight_sum = tf.unstack(
-        sum_over_replicas(tf.stop_gradient(tf.stack([rows, rows * loss, weights])))
-    )
-    total = tf.maximum(total, 1.0)
-    mean_weight = (weight_sum / total)[None] if is_per_row else None
-    return loss * rows / total, loss_sum / total, mean_weight
+    mean, count = logged[0], tf.cast(logged[1], "float32")
+    weights = rows if batch_weight is None else tf.reduce_sum(batch_weight)
+    sums = sum_over_replicas(tf.stop_gradient(tf.stack([rows, count, count * mean, weights])))
+    all_rows, all_counted, loss_sum, weight_sum = tf.unstack(sums)
+    all_rows = tf.maximum(all_rows, 1.0)
+    mean_weight = None if batch_weight is None else (weight_sum / all_rows)[None]
+    return loss * rows / all_rows, loss_sum / tf.maximum(all_counted, 1.0), count, mean_weight

@@ -162,7 +162,7 @@ class SentenceEmbedder(PublishedEmbedder, SentenceLossModel, keras.Model):
             losses = tf.square(tf.linalg.diag_part(cosines) - y)
         if sample_weight is not None:
             losses *= tf.cast(tf.reshape(sample_weight, [-1]), "float32")
-        return self._with_penalty(mean_of_rows(losses), rows, sample_weight)
+        return self._with_penalty(mean_of_rows(losses), rows, x)
 
     def compute_metrics(
         self, x: Any, y: Any, y_pred: Any, sample_weight: tf.Tensor | None = None

@@ -89,7 +89,10 @@ class Tagger(SentenceTagger, PublishedTagger, SentenceLossModel, keras.Model):
     or `[B, T]` as a third item. Tags on padding are ignored. To ignore other tags in the loss, give
     their tokens the weight 0. Tags may also be probabilities, float `[B, T, K]`, for example those
     of several annotators or of a larger model; `CRF.loss` has the formula. With a CRF, weights must
-    then have the shape `[B]`. Training logs `loss`. Evaluation also decodes the sentences and logs
+    then have the shape `[B]`. Training logs `loss`, which is divided by the number of sentences,
+    not by the sum of their weights, as in Keras. It leaves out sentences whose tags contain a
+    transition that the CRF's loss forbids, because no weights make these tags possible; such
+    sentences still contribute to the gradient. Evaluation also decodes the sentences and logs
     the `accuracy` over tokens and, with a scheme, `span_f1`, for which probabilities are replaced
     with the most probable tag. Both metrics count all real tokens, whatever their weights are.
 
@@ -267,6 +270,10 @@ class Tagger(SentenceTagger, PublishedTagger, SentenceLossModel, keras.Model):
     ) -> tf.Tensor:
         emissions = y_pred["emissions"]
         mask = y_pred["mask"]
+        if sample_weight is not None and tf.convert_to_tensor(sample_weight).shape.rank is None:
+            # Keras traces one function for weights [B] and [B, T] in different calls.
+            sample_weight = tf.reshape(sample_weight, [tf.shape(mask)[0], -1])
+            sample_weight = tf.broadcast_to(sample_weight, tf.shape(mask))
         if is_soft(y):
             y = checked_distributions("y", y, emissions.shape, mask)
         else:
@@ -280,7 +287,29 @@ class Tagger(SentenceTagger, PublishedTagger, SentenceLossModel, keras.Model):
             loss = self.crf.loss(emissions, y, mask, sample_weight)
         else:
             loss = _cross_entropy(emissions, y, mask, sample_weight)
-        return self._with_penalty(loss, tf.shape(y)[0], sample_weight)
+        logged = None
+        forbids = self.constrain == "both" and self.crf.allowed_transitions is not None
+        if self.use_crf and forbids and not is_soft(y):
+            logged = self._loss_of_allowed(loss, emissions, y, mask, sample_weight)
+        return self._with_penalty(loss, tf.shape(y)[0], x, logged)
+
+    def _loss_of_allowed(self, loss, emissions, y, mask, sample_weight):
+        """Returns the mean loss and the number of the sentences without a forbidden step.
+
+        `loss` is the mean loss of all sentences, which is used if no sentence has one.
+        """
+        allowed = crf_loss.is_allowed(y, mask, self.crf.allowed_transitions)  # [B]
+        rows, counted = tf.size(allowed), tf.math.count_nonzero(allowed, dtype="int32")
+
+        def of_allowed():
+            weights = tf.cast(allowed, "float32")
+            if sample_weight is not None:
+                own = tf.cast(sample_weight, "float32")
+                weights = own * (weights if own.shape.rank == 1 else weights[:, None])
+            total = self.crf.loss(tf.stop_gradient(emissions), y, mask, weights)
+            return total * tf.cast(rows / tf.maximum(counted, 1), "float32")
+
+        return tf.cond(counted == rows, lambda: tf.stop_gradient(loss), of_allowed), counted
 
     def compute_metrics(
         self, x: Any, y: Any, y_pred: Any, sample_weight: tf.Tensor | None = None

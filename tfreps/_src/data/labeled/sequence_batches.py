@@ -40,10 +40,12 @@ class SequenceBatches:
       of rows per batch. With M batches of B_b rows and N sentences, the mean of the batch losses is
       then the mean over sentences: `1/M sum_b 1/B_b sum_i (B_b M/N) loss_i = 1/N sum_i loss_i`. In
       unshuffled batches, which are meant for evaluation, the weight is 1, because Keras itself
-      weights batches by their number of rows in evaluation. (In training, Keras also weights
-      batches in this way when it averages the reported `loss`, which is therefore too high; the
-      metric `SentenceLoss` reports the mean over sentences.) `sample_weight` is multiplied by
+      weights batches by their number of rows in evaluation. `sample_weight` is multiplied by
       `sentence_weights`.
+    - `batch_weight`, a feature of shuffled batches: float32 `[B]`, the factor in `sample_weight`
+      that compensates for the size of the batch. In training, Keras also weights batches by their
+      number of rows when it averages the reported `loss`, which is therefore too high. The models
+      of tfreps divide by this factor, and report the mean over sentences.
 
     Args:
         tokens: sequence of lists of str. The tokens of each sentence. A list may be empty.
@@ -203,12 +205,15 @@ class SequenceBatches:
     def element_spec(self) -> Specs:
         """`tf.TensorSpec` of each tensor of an element, as for a `tf.data.Dataset`."""
         spec = self._rows.specs | {name: values.spec for name, values in self._extra.items()}
+        weight = tf.TensorSpec([None], tf.float32)
         if self._vectors is not None:
             shape = [None, self.vector_shape[0], None, self.vector_shape[1]]
             spec["vectors"] = tf.TensorSpec(shape, tf.float32)
         if self._targets is None:
             return spec
-        return spec, self._targets.spec, tf.TensorSpec([None], tf.float32)
+        if self.shuffle:
+            spec["batch_weight"] = weight
+        return spec, self._targets.spec, weight
 
     def num_batches(self, epoch: int = 0) -> int:
         """Returns the number of batches per epoch, which is the same for every `epoch`."""
@@ -258,7 +263,9 @@ class SequenceBatches:
             return element
         weights = self._weights[sentences]
         if self.shuffle:
-            weights = weights * np.float32(len(sentences) * self.num_batches() / self.num_sentences)
+            size = len(sentences) * self.num_batches() / self.num_sentences
+            element["batch_weight"] = np.full(len(sentences), size, np.float32)
+            weights = weights * element["batch_weight"]
         return element, self._targets.batch(sentences, *positions), weights
 
 
@@ -269,7 +276,7 @@ def _extra(
     cut_lengths: np.ndarray,
 ) -> dict[str, TokenValues]:
     """Returns the values of `extra` by name; checks that no other feature has the same name."""
-    for name in {*rows.specs, "vectors"}.intersection(extra):
+    for name in {*rows.specs, "vectors", "batch_weight"}.intersection(extra):
         raise ValueError(
             f"`extra` must not contain {name!r}, which is the name of another feature. Use a "
             "different name."

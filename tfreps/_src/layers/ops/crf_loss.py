@@ -46,6 +46,17 @@ def constrained(scores, allowed, forbidden):
     return tuple(tf.where(a, s, forbidden) for a, s in zip(parts, scores, strict=True))
 
 
+def is_allowed(tags, mask, allowed):
+    """Returns True for each sentence whose tags, int32 `[B, T]`, contain no forbidden step: `[B]`.
+
+    `allowed` is a table from `checked_transitions`.
+    """
+    size = len(allowed) - 2
+    zeros = tf.zeros([size, size]), tf.zeros([size]), tf.zeros([size])
+    emissions = tf.zeros([*tf.unstack(tf.shape(tags)), size])
+    return chain.path_score(emissions, tags, mask, *constrained(zeros, allowed, 1.0)) == 0.0
+
+
 # Cost of an impossible step in a given path, in nats. It is finite, so that training continues.
 ILLEGAL_COST = 1e4
 
