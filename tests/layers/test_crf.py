@@ -458,3 +458,7 @@ def test_the_mask_of_keras_is_used():
         losses[name] = float(sum(model.losses))
     assert_close(losses["implicit"], losses["explicit"])
     assert losses["implicit"] < losses["none"] - 0.5
+    with_feature = keras.layers.Concatenate()([embedding(x), keras.layers.Embedding(9, 2)(y)])
+    with pytest.raises(ValueError, match=r"as in `crf\(emissions, mask=mask\)`"):
+        CRF(3)(keras.layers.Dense(3)(with_feature))
+    CRF(3)(keras.layers.Dense(3)(with_feature), mask=x != 0)

@@ -65,10 +65,11 @@ def test_sample_weights_multiply_sentences_or_tokens(tagger):
     nll = negative_log_likelihoods(tagger)
     rows = np.array([0.5, 2.0, 0.0], "float32")
     tokens = np.where(IDS != 0, rows[:, None], 0.0).astype("float32")
-    for weights, divisor in (rows, rows.sum()), (tokens, 3):  # see SentenceLoss
-        tagger.compile(keras.optimizers.SGD(0.0))
+    for weights in rows, tokens, rows:  # one compiled model takes both
         history = tagger.fit(IDS, Y, sample_weight=weights, batch_size=3, verbose=0).history
-        assert_close(history["loss"], [(rows * nll).sum() / divisor], magnitude=30.0)
+        assert_close(history["loss"], [(rows * nll).mean()], magnitude=30.0)
+        found = tagger.evaluate(IDS, Y, sample_weight=weights, verbose=0, return_dict=True)
+        assert_close(found["loss"], (rows * nll).mean(), magnitude=30.0)
 
 
 @pytest.mark.slow
@@ -112,8 +113,80 @@ def test_ids_out_of_range_are_errors_in_fit(tagger):
 
 
 def test_without_a_mask_all_tokens_are_real():
-    model = Tagger(encoder(lambda ids, x: x * 1.0), TAGS)  # the operation drops the mask
+    ids = keras.Input([None], dtype="int32")
+    model = Tagger(keras.Model(ids, keras.layers.Embedding(8, 4)(ids)), TAGS)
     assert model(IDS)["mask"].numpy().all()
+
+
+def test_a_mask_that_an_operation_drops_is_an_error():
+    model = Tagger(encoder(lambda ids, x: x * 1.0), TAGS)
+    with pytest.raises(ValueError, match="`encoder` must return its mask"):
+        model(IDS)
+
+
+MERGES = [getattr(keras.layers, name) for name in ("Concatenate", "Add", "Average", "Multiply")]
+
+
+def two_inputs(merge, masks):
+    """Returns a BiLSTM on token ids and a feature; `masks` says which embeddings have a mask.
+
+    Without any, the mask is passed by name.
+    """
+    ids, case = (keras.Input([None], dtype="int32", name=name) for name in ("ids", "case"))
+    parts = zip((ids, case), masks, strict=True)
+    x = merge()([keras.layers.Embedding(8, 4, mask_zero=has)(given) for given, has in parts])
+    if any(masks):
+        return keras.Model([ids, case], two_directions()(x))
+    mask = ids != 0
+    x = two_directions()(x, mask=mask)
+    return keras.Model([ids, case], {"sequence_output": x, "mask": mask})
+
+
+@pytest.mark.parametrize("head", [Tagger, Classifier])
+@pytest.mark.parametrize("merge", MERGES)
+def test_merging_tensors_with_and_without_a_mask_is_an_error(merge, head):
+    message = f"The layer '{merge.__name__.lower()}.*' must merge tensors that all have a mask"
+    with pytest.raises(ValueError, match=message):
+        head(two_inputs(merge, [True, False]), TAGS)
+    inner = keras.Sequential([keras.Input([None, 4]), keras.layers.Dense(4)])
+    model = two_inputs(merge, [True, False])
+    with pytest.raises(ValueError, match="`mask = ids != 0`, call layers that read neighbors"):
+        head(keras.Model(model.inputs, inner(keras.layers.Dense(4)(model(model.inputs)))), TAGS)
+
+
+@pytest.mark.parametrize(
+    "merge", [pytest.param(m, marks=[pytest.mark.slow] * (m is not MERGES[0])) for m in MERGES]
+)
+@pytest.mark.parametrize(
+    "masks",
+    [[False, False], pytest.param([True, True], marks=pytest.mark.slow)],
+    ids=["by_name", "of_keras"],
+)
+@pytest.mark.parametrize("head", [Tagger, Classifier])
+def test_a_sentence_of_two_inputs_alone_and_padded(merge, masks, head, tmp_path):
+    model = head(two_inputs(merge, masks), TAGS, dropout=0.0)
+    randomize(model)
+    model.compile(keras.optimizers.SGD(0.0))
+    ids, y = np.array([[7, 2, 4]], "int32"), np.array([[0, 1, 2]], "int32")
+    alone = {"ids": ids, "case": (ids > 3).astype("int32") + 1}
+    padded = {name: np.pad(value, [[0, 0], [0, 9]]) for name, value in alone.items()}
+    ys = (y, np.pad(y, [[0, 0], [0, 9]])) if head is Tagger else (y[:, 0], y[:, 0])
+    logs = [
+        model.evaluate(x, given, verbose=0, return_dict=True)
+        for x, given in zip((alone, padded), ys, strict=True)
+    ]
+    assert_close(logs[1], logs[0])
+    model.save(tmp_path / "model.keras")
+    model.export(tmp_path / "served", verbose=False)
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    served = tf.saved_model.load(tmp_path / "served")
+    expected = model.predict(alone, verbose=0)
+    for predict in lambda x: model.predict(x, verbose=0), loaded.predict_on_batch, served.serve:
+        found = predict({name: tf.constant(value) for name, value in padded.items()})
+        if head is Tagger:
+            found = {name: np.array(found[name])[:, :3] for name in ("tags", "confidences")}
+        for name, value in found.items():
+            assert_close(value, expected.get(name, value))
 
 
 @pytest.mark.slow

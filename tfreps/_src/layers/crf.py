@@ -16,6 +16,7 @@ from tfreps._src.layers.ops.crf_loss import (
     checked_transitions,
     constrained,
 )
+from tfreps._src.layers.ops.hidden_masks import check_mask_of, hidden_mask
 from tfreps._src.layers.ops.masks import (
     check_shape,
     checked_distributions,
@@ -84,8 +85,8 @@ class CRF(Configurable, keras.layers.Layer):
         inputs: float, shape `[B, T, K]`: the emissions. The computation uses float32 or better.
         mask: bool, shape `[B, T]`. True on real tokens, which may be at any position. If `None`,
             the mask that Keras computes is used, for example with `Embedding(mask_zero=True)`;
-            without one, all tokens are real. `loss`, `decode` and the other methods use only the
-            mask that is passed to them.
+            without one, all tokens are real. Pass it if tensors with and without a mask are merged.
+            `loss`, `decode` and the other methods use only the mask that is passed to them.
         tags: int, shape `[B, T]`, 0 to K - 1 at real tokens, or float, shape `[B, T, K]`, for soft
             labels (see `loss`). If given, `loss` is added to the losses of the model. Defaults to
             `None`.
@@ -239,7 +240,7 @@ class CRF(Configurable, keras.layers.Layer):
         sample_weight: Array | None = None,
     ) -> tuple[tf.Tensor, tf.Tensor]:
         if mask is None:  # Keras passes its own mask only to a call with one tensor
-            mask = getattr(inputs, "_keras_mask", None)
+            mask = hidden_mask(inputs)
         if tags is not None:
             loss = self.loss(inputs, tags, mask, sample_weight)
             self.add_loss(tf.cast(loss, self.variable_dtype))  # dtype of regularization losses
@@ -426,6 +427,7 @@ class CRF(Configurable, keras.layers.Layer):
         tags: tf.Tensor | None = None,
         sample_weight: Array | None = None,
     ) -> tuple[keras.KerasTensor, keras.KerasTensor]:
+        check_mask_of(inputs, mask, "pass it to the CRF, as in `crf(emissions, mask=mask)`")
         tags_shape, score_shape = self.compute_output_shape(inputs.shape)
         return keras.KerasTensor(tags_shape, "int32"), keras.KerasTensor(score_shape, "float32")
 

@@ -18,7 +18,7 @@ from tfreps._src.layers.ops.matmul import matmul
 from tfreps._src.layers.pooling import POOLINGS as LAYER_POOLINGS
 from tfreps._src.layers.pooling import Pooling
 from tfreps._src.metrics import AUC, SentenceLoss
-from tfreps._src.models.keras_encoder import encoded, width_of
+from tfreps._src.models.keras_encoder import check_masks, encoded, width_of
 from tfreps._src.models.linear_encoder import LinearEncoder
 from tfreps._src.models.own_loss import METRICS, SentenceLossModel, checked_y, mean_of_rows
 from tfreps._src.models.published_heads import PublishedClassifier
@@ -269,6 +269,7 @@ def _check(model):
     check_dropout(dropout=model.dropout)
     check_integers(1, hidden_units=model.hidden_units, or_none=True)
     check_temperature(model.temperature)
+    check_masks(model.encoder)
     if weights is not None and (len(weights) != len(labels) or min(weights) < 0):
         raise ValueError(
             f"`class_weights` must have one non-negative factor for each of the labels {labels}; "

@@ -3,7 +3,15 @@
 import keras
 import tensorflow as tf
 
+from tfreps._src.layers.ops.hidden_masks import (
+    BY_NAME,
+    check_merged_masks,
+    creates_mask,
+    hidden_mask,
+)
 from tfreps._src.layers.ops.masks import full_mask
+
+_THEN = 'return `{"sequence_output": x, "mask": mask}`'
 
 
 def width_of(encoder: keras.Model, name: str = "sequence_output") -> int | None:
@@ -32,15 +40,27 @@ def width_of(encoder: keras.Model, name: str = "sequence_output") -> int | None:
 def encoded(encoder: keras.Model, features: object, training: bool = False) -> dict[str, tf.Tensor]:
     """Calls an encoder, and returns its outputs as a dict with `sequence_output` and `mask`.
 
-    For a plain Keras model whose output has no `mask`, it is the mask that Keras computes, or True
-    everywhere.
+    For a plain Keras model whose output has no `mask`, it is the mask that Keras computes. If no
+    layer creates one, it is True everywhere.
     """
     outputs = encoder(features, training=training)
     if not isinstance(outputs, dict):
         outputs = {"sequence_output": _only(outputs)}
     x = outputs["sequence_output"]
-    mask = outputs["mask"] if "mask" in outputs else getattr(x, "_keras_mask", None)
+    mask = outputs["mask"] if "mask" in outputs else hidden_mask(x)
+    if mask is None and creates_mask(encoder):
+        raise ValueError(
+            "`encoder` must return its mask, because a layer or operation after the one that "
+            "creates it has dropped it; got an output without a mask. Padding would count as real. "
+            f"{BY_NAME} {_THEN}."
+        )
     return {**outputs, "mask": full_mask(mask, x)}
+
+
+def check_masks(encoder: keras.Model) -> None:
+    """Raises a ValueError for a Keras model in which Keras computes a wrong mask."""
+    if _has_graph(encoder):
+        check_merged_masks(encoder, _THEN)
 
 
 def inputs_of(model: keras.Model) -> list:

@@ -11,7 +11,7 @@ from tfreps._src.layers.ops.annotations import Features, Outputs, PoolingKind
 from tfreps._src.layers.ops.masks import after
 from tfreps._src.layers.pooling import POOLINGS, Pooling
 from tfreps._src.metrics import SentenceLoss
-from tfreps._src.models.keras_encoder import encoded, width_of
+from tfreps._src.models.keras_encoder import check_masks, encoded, width_of
 from tfreps._src.models.own_loss import SentenceLossModel, mean_of_rows
 from tfreps._src.models.published_embedder import PublishedEmbedder
 
@@ -210,6 +210,7 @@ def _check_targets(y, vectors):
 
 
 def _check(model):
+    check_masks(model.encoder)
     kinds = _kinds(model.pooling)
     if not kinds:
         raise ValueError("`pooling` must contain at least one kind of pooling; got [].")

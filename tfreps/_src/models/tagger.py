@@ -19,7 +19,7 @@ from tfreps._src.layers.ops.annotations import Features, Outputs
 from tfreps._src.layers.ops.masks import checked_distributions, is_soft
 from tfreps._src.layers.ops.matmul import matmul
 from tfreps._src.metrics import SentenceLoss, SpanF1, TokenAccuracy
-from tfreps._src.models.keras_encoder import encoded, width_of
+from tfreps._src.models.keras_encoder import check_masks, encoded, width_of
 from tfreps._src.models.linear_encoder import LinearEncoder
 from tfreps._src.models.own_loss import SentenceLossModel, checked_y, mean_of_rows
 from tfreps._src.models.published_heads import PublishedTagger
@@ -49,8 +49,10 @@ class Tagger(SentenceTagger, PublishedTagger, SentenceLossModel, keras.Model):
         encoder: Any encoder of tfreps, or a functional or Sequential Keras model. The output of a
             Keras model is either a tensor `[B, T, D]` or a dict with such a `sequence_output` and,
             optionally, `mask` bool `[B, T]`, True on real tokens. Without `mask`, the mask that
-            Keras computes is used, for example with `Embedding(mask_zero=True)`; if there is none
-            either, because a layer or operation dropped it, all tokens count as real.
+            Keras computes is used, for example with `Embedding(mask_zero=True)`. A model with
+            several inputs should return `mask`: Keras loses its own where a tensor that has one is
+            combined with a tensor that has none, which is an error. If no layer creates a mask, all
+            tokens count as real.
         tags: list of str. Tag names in the order of their ids.
         scheme: `"bio"`, `"iob1"`, `"bioes"`, `"bilou"` or `"bmes"`. Tag scheme. If `None` (the
             default), the tags do not form spans.
@@ -97,7 +99,8 @@ class Tagger(SentenceTagger, PublishedTagger, SentenceLossModel, keras.Model):
     with the most probable tag. Both metrics count all real tokens, whatever their weights are.
 
     Raises:
-        ValueError: If a tag does not belong to the scheme or is repeated, or an option is invalid.
+        ValueError: If a tag does not belong to the scheme or is repeated, an option is invalid, or
+            Keras loses the mask of `encoder`.
         tf.errors.InvalidArgumentError: During training or evaluation, if a tag id is outside
             `0..K-1`, or if tags are floats but not probabilities.
 
@@ -378,6 +381,7 @@ def _check(model):
     check_choice(CONSTRAIN, constrain=model.constrain)
     check_dropout(dropout=model.dropout)
     check_temperature(model.temperature)
+    check_masks(model.encoder)
     width = width_of(model.encoder)
     if width is None:
         raise ValueError(
