@@ -48,7 +48,7 @@ def test_the_readme_tells_every_input_and_output(tmp_path, functions):
         "## Cost of a request\n\nThe time and memory that a request",
         "These count as tokens: every run",
         "## Training\n\nNot recorded",
-        "`sequence_len` says.\n\nA notice for users.\n\n### `default`",
+        "tokens of each sentence are real.\n\nA notice for users.\n\n### `default`",
     ):
         assert line in text, line
     assert str(tmp_path) not in text

@@ -32,8 +32,8 @@ class BertSignatures(Signatures):
         sequence_len        int32 [N], the number of pieces, including [CLS] and [SEP]
 
     Texts that are too long for the model's positions, or longer than the tokenizer's `max_length`,
-    are truncated. `vectors` returns only `sequence_len` and, as `vectors`, the output `default` of
-    the signature `default`: a small response. `explain` returns `tokens`, `sequence_output`,
+    are truncated. To keep responses small, the signature `vectors` returns only `sequence_len` and
+    the output `default`, under the name `vectors`. `explain` returns `tokens`, `sequence_output`,
     `sequence_len`, and the outputs of `export.explanations.explain_attention`.
 
     Args:
@@ -60,11 +60,11 @@ class BertSignatures(Signatures):
         self.encode = self.weights.shared(self.encoder)
 
     def more_functions(self) -> dict[str, Any]:
-        """Returns the traced function of the signature `vectors`."""
+        """Returns a dict with the traced function of the signature `vectors`."""
         return {"vectors": self.weights.trace(self.text_vectors, TEXT)}
 
     def expected(self, texts):
-        """Computes some outputs of `default` for a list of texts with the model itself."""
+        """Computes some outputs of `default` with the model in memory; returns a dict of arrays."""
         features, _, lengths = self._read(tf.constant(texts))
         out = self.encoder.predict_on_batch(features)
         names = "sequence_output", "pooled_output"
@@ -75,7 +75,7 @@ class BertSignatures(Signatures):
         return {**self.outputs_of(self.encode(features), sequence_len), "tokens": tokens}
 
     def outputs_of(self, out, sequence_len):
-        """Returns the numbers of `default`, from the outputs of the encoder."""
+        """Returns the outputs of `default` except `tokens`, given the outputs of the encoder."""
         sequence = tf.cast(out["sequence_output"], tf.float32)  # [N, T, D]
         outputs = {"sequence_output": sequence, "default": mean_over_tokens(sequence, sequence_len)}
         if "pooled_output" in out:

@@ -34,8 +34,8 @@ class TokenReader:
     def to_ids(self, tokens, sequence_len):
         """Converts tokens to input ids of the biLM, int32 `[N, T, C]` or `[N, T]`.
 
-        The ids after the first `sequence_len` tokens of each row are 0. Before, `""` is a token
-        without characters.
+        The ids after the first `sequence_len` tokens of each row are 0. Among these first tokens,
+        `""` is a token without characters.
         """
         inside = real_tokens(tokens, sequence_len)
         if not self.reads_characters:

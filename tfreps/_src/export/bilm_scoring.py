@@ -40,7 +40,7 @@ class Scoring:
         return dict(zip(self.bilm._state_names, states, strict=True))
 
     def score(self, tokens, sequence_len, **states):
-        """Implements the signature `score`: returns the NLL of `tokens` in nats and new states."""
+        """Implements the signature `score`: returns the losses of the tokens and the new states."""
         bilm = self.bilm
         ids = self.reader.to_ids(tokens, sequence_len)
         ids, known = bilm._with_boundaries(ids, sequence_len)  # [N, T+2, ...], [N, T+2]
@@ -68,11 +68,12 @@ class Scoring:
         Returns:
             dict of float32 tensors in nats: `forward_surprise` `[N, T]` is -log p(token | all
             tokens before it), `backward_surprise` `[N, T]` is -log p(token | all tokens after it),
-            both 0 on padding; `end_surprise` and `start_surprise` `[N]` are those of the sentence
-            boundaries. If `score` starts from the initial states, its `forward_nll` is the sum of
-            `forward_surprise` and `end_surprise`, and its `backward_nll` that of the others.
-            `in_vocabulary`, int32 `[N, T]`, is 0 on padding and on tokens that are read as `<UNK>`.
-            Without a backward direction, its two outputs are missing.
+            both 0 on padding. `end_surprise` and `start_surprise`, `[N]`, are the same for the end
+            and the start of the sentence. If `score` starts from the initial states, its
+            `forward_nll` is the sum of `forward_surprise` and `end_surprise`, and its
+            `backward_nll` is the sum of `backward_surprise` and `start_surprise`. `in_vocabulary`,
+            int32 `[N, T]`, is 0 on padding and on tokens that are read as `<UNK>`, otherwise 1. A
+            model that is not bidirectional has no `backward_surprise` and no `start_surprise`.
         """
         dim = self.bilm.projection_dim
         inside = tf.sequence_mask(sequence_len, tf.shape(tokens)[1])
@@ -92,7 +93,7 @@ class Scoring:
         return scores
 
     def _nll(self, features, targets):
-        """Returns the NLL in nats, float32 `[N, T]`, of `targets` `[N, T]` given `features`."""
+        """Returns -log p of `targets` `[N, T]` given `features` `[N, T, P]`, float32 `[N, T]`."""
         shape = tf.shape(targets)
         features = tf.reshape(features, [1, -1, self.bilm.projection_dim])
         kernel = self.bilm.token_encoder.embeddings[1:] if self.pretrainer.tie_embeddings else None

@@ -42,12 +42,13 @@ class BiLMSignatures(Signatures):
         default         float32 [N, 2P], the mean of elmo over the sentence's tokens
         sequence_len    int32 [N]
 
-    `vectors` reads raw text, and returns only `sequence_len` and, as `vectors`, the output
-    `default`: a small response. If the biLM is not bidirectional, `P` replaces `2P`. A model with a
-    softmax and a vocabulary has two more signatures, `initial_states` and `score`, which `Scoring`
-    describes. `explain` returns `tokens`, `elmo`, `sequence_len` and, for such a model, the outputs
-    of `Scoring.surprise`. A model that reads token ids and has no vocabulary has no `default`,
-    `tokens`, `vectors` or `explain`, and its `serving_default` is `token_ids`.
+    The signature `vectors` reads raw text. To keep responses small, it returns only `sequence_len`
+    and the output `default`, under the name `vectors`. If the biLM is not bidirectional, `P`
+    replaces `2P`. A model with a softmax and a vocabulary has two more signatures, `initial_states`
+    and `score`, which `Scoring` describes. `explain` returns `tokens`, `elmo`, `sequence_len` and,
+    for such a model, the outputs of `Scoring.surprise`. A model that reads token ids and has no
+    vocabulary has no `default`, `tokens`, `vectors` or `explain`, and its `serving_default` is
+    `token_ids`.
 
     Args:
         loaded: `tfreps.inference.TextBiLM`. Its vocabulary is needed for `score`, and for the
@@ -91,7 +92,7 @@ class BiLMSignatures(Signatures):
             self.notices.append(self._about_explain())
 
     def more_functions(self) -> dict[str, Any]:
-        """Returns the traced functions of the signatures that read ids, and of those that score."""
+        """Returns the traced functions, by name, of the signatures that only biLMs have."""
         trace = self.weights.trace
         ids = self.bilm._ids_spec()
         functions = {ids.name: trace(self.from_ids, ids, LENGTHS)}
@@ -110,7 +111,7 @@ class BiLMSignatures(Signatures):
         return functions
 
     def _about_explain(self):
-        """Describes what `explain` leaves out if the model has no softmax or no vocabulary."""
+        """Returns a notice about `explain` for a model without a softmax or a vocabulary."""
         if not self.reads_text:
             return (
                 "There is no signature `explain`, because this model reads token ids and was "
@@ -124,7 +125,7 @@ class BiLMSignatures(Signatures):
         )
 
     def expected(self, texts):
-        """Computes some outputs of `default` for a list of texts with the model itself."""
+        """Computes some outputs of `default` with the model in memory; returns a dict of arrays."""
         tokens = tokenize(tf.constant(texts))
         lengths = count(tokens != "")
         out = self.bilm.predict_on_batch(self.reader.to_ids(tokens, lengths))
@@ -166,7 +167,7 @@ class BiLMSignatures(Signatures):
         return {**outputs, "tokens": tokens, "sequence_len": sequence_len}
 
     def outputs_of(self, out, sequence_len):
-        """Returns what the docstring of `BiLMSignatures` lists, from the outputs of the biLM."""
+        """Returns the outputs that `BiLMSignatures` lists, given those of the biLM."""
         layers = out["layer_outputs"]  # [N, L+1, T, 2P]
         elmo = self._elmo(out)  # [N, T, 2P]
         outputs = {"word_emb": layers[:, 0, :, : self.bilm.projection_dim], "elmo": elmo}
@@ -190,7 +191,7 @@ class BiLMSignatures(Signatures):
 
 
 def _about_state(initial_state, carries, scores):
-    """Describes the LSTM state at the start of each sentence, for the README."""
+    """Returns a notice for the README about the LSTM state at the start of each sentence."""
     starts = {
         "zero": 'from zeros (`initial_state="zero"`)',
         "warm": 'from the stored state after a fixed sentence (`initial_state="warm"`)',

@@ -13,9 +13,9 @@ class EmbedderSignatures(TextSignatures):
         vectors         float32 [N, D], the vector of each text
         sequence_len    int32 [N], the number of tokens or pieces that were read
 
-    The text of the default prompt is put in front of each text, but not in front of `tokens` for a
-    model that reads tokens. `explain` also returns the `tokens`
-    or pieces that were read, and the attention of a Transformer.
+    The text of the default prompt is put before each text. If the model reads tokens, the signature
+    `tokens` does not add it. `explain` also returns the `tokens` or pieces that were read, and the
+    attention of a Transformer.
 
     Args:
         trained: `tfreps.inference.TextEmbedder`.
@@ -27,11 +27,11 @@ class EmbedderSignatures(TextSignatures):
         super().__init__(trained, explain, core_ops)
         before = trained.prompt_text()
         if before:
-            self.notices = (f"The text {before!r} is put in front of each text.",)
+            self.notices = (f"The text {before!r} is put before each text.",)
         self.before = before
 
     def expected(self, texts):
-        """Computes some outputs of `default` for a list of texts with the model itself."""
+        """Computes some outputs of `default` with the model in memory; returns a dict of arrays."""
         return {"vectors": self.trained.embed(texts).vectors}
 
     def _read(self, text):

@@ -9,7 +9,7 @@ LOWEST = float(tf.float32.min)
 
 
 def explain_tags(model, features):
-    """Computes the k = 5 best tag sequences and the probability of each tag at each token.
+    """Computes the k best tag sequences, k = 5, and the probability of each tag at each token.
 
     Args:
         model: `Tagger` or `HMMTagger`.
@@ -39,7 +39,7 @@ def explain_tags(model, features):
 
 
 def explain_label(model, features):
-    """Computes `token_weights`, float32 `[N, T]`, of a classifier that pools by attention.
+    """Returns a dict with `token_weights`, float32 `[N, T]`, if a classifier pools by attention.
 
     The weights are 0 on padding. For other poolings, the dict is empty.
     """

@@ -23,7 +23,7 @@ SENTENCES = [
     "<S> the <UNK> [CLS] [MASK] [PAD] <pad> #NUM# </S>",  # tokens that some models read differently
 ]
 # The order of additions depends on threads, fused operations and the CPU, so results differ between
-# processes. In bfloat16, each multiplication is rounded to 8 bits.
+# processes. In bfloat16, each multiplication is rounded to 8 significant bits.
 TOLERANCES = {"float32": 1e-4, "bfloat16": 5e-2}
 SCRIPT = pathlib.Path(__file__).with_name("run_signatures.py")
 SECONDS = 300
@@ -38,10 +38,10 @@ def check_export(
     """Runs an export in a new process without tfreps and compares its outputs with the model's.
 
     Args:
-        signatures: the result of `open_for_export`.
+        signatures: Result of `open_for_export`.
         functions: dict from the names of signatures to concrete functions, as in the attribute
             `functions` of the result of `write_export`.
-        folder: str or path-like. Folder of the version.
+        folder: str or path-like. Folder of the version, which contains its SavedModel.
         python: str or path-like. Python interpreter, which may have a different version of
             TensorFlow. Defaults to the current interpreter.
 
@@ -81,8 +81,9 @@ def compare(
 ) -> float:
     """Returns the largest difference between the outputs of an export and those of the model.
 
-    `outputs` maps `SIGNATURE/OUTPUT` to an array, and `expected` each signature to a dict of the
-    model's outputs. Raises a ValueError if a difference is larger than `allowed`.
+    `outputs` maps the strings `SIGNATURE/OUTPUT` to arrays, and `expected` maps each signature to a
+    dict of the model's outputs. Raises a ValueError if an output is missing, or has another shape
+    or other strings, or if a difference is larger than `allowed`.
     """
     largest = 0.0
     for signature, values in expected.items():
@@ -117,7 +118,7 @@ def as_bytes(array: np.ndarray) -> list:
 
 
 def _run(job: dict[str, Any], python: str) -> dict[str, np.ndarray]:
-    """Runs `run_signatures.py` and returns its outputs."""
+    """Runs `run_signatures.py` in a new process; returns arrays by `SIGNATURE/OUTPUT`."""
     quiet = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"}
     with tempfile.TemporaryDirectory() as scratch:
         given, written = (os.path.join(scratch, name) for name in ("job.json", "outputs.npz"))

@@ -65,7 +65,7 @@ def write_export(
     The version and each file are written atomically. The README describes the newest version.
 
     Args:
-        signatures: the result of `open_for_export`.
+        signatures: Result of `open_for_export`.
         base: str or path-like. Folder of the model, which may already contain versions. Its name is
             the name of the model.
         check: bool, str or path-like. If `True`, a new process runs the new version without tfreps,
@@ -95,7 +95,7 @@ def write_export(
     version = next_version(base)
     difference = None
     with replacing(base / str(version), parents=True) as folder:
-        # Servers do not need the custom gradients.
+        # Custom gradients are for training, and servers do not train.
         options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)
         tf.saved_model.save(signatures.module(functions), str(folder), functions, options)
         extra = folder / "assets.extra"
@@ -111,11 +111,11 @@ def write_export(
 
 
 def write_warm_up(path: pathlib.Path, name: str, functions: Mapping[str, Any]) -> int | None:
-    """Writes the requests that a server runs before it serves a version.
+    """Writes the requests that TensorFlow Serving runs before it serves a version.
 
-    Every signature is called, since TensorFlow prepares the graph of each one, also of an alias,
-    when it is first called, which takes seconds. Returns the number of requests, or `None` without
-    writing a file if the package tensorflow-serving-api is not installed.
+    They call every signature, aliases included, because the first call of a signature takes
+    seconds, in which TensorFlow prepares its graph. Returns the number of requests. If the package
+    tensorflow-serving-api is not installed, writes no file and returns `None`.
     """
     try:
         from tensorflow_serving.apis import predict_pb2, prediction_log_pb2
@@ -135,7 +135,11 @@ def write_warm_up(path: pathlib.Path, name: str, functions: Mapping[str, Any]) -
 
 
 def _inputs(function: Any) -> list[dict[str, Any]]:
-    """Returns the inputs of the requests: `WARM_UP_TEXTS`, or arrays of one element if possible."""
+    """Returns the inputs of the warm-up requests of a signature, one dict per request.
+
+    A signature that takes only `text` gets a request for each list of `WARM_UP_TEXTS`, and any
+    other signature gets one request.
+    """
     specs = function.structured_input_signature[1]
     if specs.keys() == {"text"}:
         return [{"text": tf.make_tensor_proto(texts, tf.string)} for texts in WARM_UP_TEXTS]
@@ -143,6 +147,6 @@ def _inputs(function: Any) -> list[dict[str, Any]]:
 
 
 def _one(spec):
-    """Returns a `TensorProto` of ones, or of texts "1", in which unknown sizes are 1."""
+    """Returns a `TensorProto` of ones, or of strings "1"; axes of unknown size have length 1."""
     ones = np.ones([size or 1 for size in spec.shape], int)
     return tf.make_tensor_proto(ones.astype(str) if spec.dtype == tf.string else ones, spec.dtype)

@@ -76,7 +76,7 @@ class TextSignatures(Signatures):
         self.trained = trained
         self.model = trained.model
         self.indexer = with_vocabulary(trained.indexer, asset_folder(self), core_ops)
-        encoder = self.model.parts().get("encoder")  # an HMM has none
+        encoder = self.model.parts().get("encoder")  # an HMM has no encoder
         parts = [type(part).__name__ for part in (self.model, encoder) if part is not None]
         size = self.model.count_params()
         title = f"{trained.kind} with {size:,} parameters ({' on '.join(parts)})"
@@ -90,7 +90,7 @@ class TextSignatures(Signatures):
         self.max_pieces = tokenizer.max_pieces(trained.max_length) if tokenizer else None
 
     def expected(self, texts):
-        """Computes some outputs of `default` for a list of texts with the model itself."""
+        """Computes some outputs of `default` with the model in memory; returns a dict of arrays."""
         rows = self.trained.tokenize(texts)
         if self.trained.is_tagger:
             predictions = self.trained.tag(rows)
@@ -122,7 +122,7 @@ class TextSignatures(Signatures):
         return {**outputs, **explain_attention(self.model, features, tokens, strings)}
 
     def _with_characters(self, text, outputs):
-        """Adds the positions of spans in the raw text."""
+        """Returns the outputs and, if there are spans, their positions in the raw text."""
         if "span_starts" not in outputs:
             return {**outputs}
         places = (outputs[name] for name in ("span_starts", "span_ends"))
@@ -130,12 +130,12 @@ class TextSignatures(Signatures):
         return {**outputs, "span_start_chars": found[0], "span_end_chars": found[1]}
 
     def _explained(self, features):
-        """Computes the outputs of `explain` that depend on the kind of model."""
+        """Returns the outputs of `explain_tags` for a tagger, and of `explain_label` otherwise."""
         explain = explain_tags if self.trained.is_tagger else explain_label
         return explain(self.model, features)
 
     def _read(self, text):
-        """Converts raw text `[N]` to features, tokens `[N, T]` and the number of tokens."""
+        """Returns the features of raw text `[N]`, its tokens `[N, T]`, and their number `[N]`."""
         if self.reads_pieces:
             return read_pieces(self.indexer, text, self.trained.max_length)
         tokens = tokenize(text, self.trained.tokens)  # [N, T]
@@ -159,7 +159,7 @@ class TextSignatures(Signatures):
 
 
 def text_counts(trained):
-    """Returns the `text_counts` of a tagger or classifier."""
+    """Returns the attribute `text_counts` of `Signatures` for a tagger or classifier."""
     if trained.tokenizer is None:
         return {
             "tokens": trained.tokens,
@@ -199,9 +199,10 @@ def _tagged(trained, features, tokens, sequence_len):
 
 
 def span_characters(text, tokens, method, starts, ends):
-    """Returns the first and last (exclusive) character of each span of tokens, int32 `[N, S]`.
+    """Returns the start and the end (exclusive) of each span in code points, int32 `[N, S]`.
 
-    `starts` and `ends` are those of `_tagged`. Both results are 0 after the last span of a text.
+    `starts` and `ends` are the indices of the first token of each span and of the token after its
+    last one, int32 `[N, S]`. All four are 0 after the last span of a text.
     """
     token_starts, token_ends = token_offsets(text, tokens, method)  # [N, T]
     is_span = ends > 0
@@ -226,7 +227,7 @@ def _classified(trained, features):
 
 
 def _padded(rows, filler):
-    """Pads lists of different lengths; returns one array of strings or of float32 numbers."""
+    """Returns lists of strings or floats as one array, with `filler` after the shorter lists."""
     longest = max(map(len, rows), default=0)
     kind = object if filler == "" else "float32"
     filled = [[*row, *[filler] * (longest - len(row))] for row in rows]

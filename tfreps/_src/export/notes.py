@@ -15,7 +15,7 @@ from tfreps._src.files.atomic_files import write_text
 from tfreps._src.files.model_card import ModelCard
 
 FILES = "README.md", "models.config", "batching.config"
-MARK = b"ritten by `tfreps export`"  # in each of the files
+MARK = b"ritten by `tfreps export`"  # each of the files contains it
 SERVER = "tensorflow/serving:2.20.0"
 MAX_BATCH = 32
 
@@ -90,8 +90,8 @@ curl -d '{{"signature_name": "{other}", "instances": ["The dog sat on the mat ."
 {letters}. Strings are UTF-8. Outputs do not depend on earlier requests.
 
 A server may merge requests into one batch. An output with the axis T is then padded to the longest
-sentence of the batch, so its width depends on the other requests. Read as many tokens of each
-sentence as `sequence_len` says.
+sentence of the batch, so its width depends on the other requests. Only the first `sequence_len`
+tokens of each sentence are real.
 {notices}{signatures}
 ## Cost of a request
 
@@ -292,14 +292,17 @@ def about_cost(counts: Mapping[str, Any]) -> str:
 
 
 def _about_weights(weights):
-    """Returns the notice on the weights of a model that computes in 16 bits, if there is one."""
+    """Returns a list of one notice for a model in 16 bits that is not stored in fewer bits.
+
+    For other models, the list is empty.
+    """
     if weights.stored or weights.precision == "float32":
         return []
     return [TOO_LARGE if weights.too_large else CONSTANTS]
 
 
 def _section(name: str, function: Any) -> str:
-    """Returns the table of a signature's inputs and outputs."""
+    """Returns a Markdown section with the table of a signature's inputs and outputs."""
     if name == "serving_default":
         return "\n### `serving_default`\n\nThe same as the previous signature.\n"
     rows = ["| | name | dtype | shape | meaning |", "|---|---|---|---|---|"]

@@ -63,8 +63,8 @@ def open_for_export(
             f"TextClassifier, TextEmbedder, TextBiLM or TextBert; got a {type(source).__name__}. "
             "Pass a model in memory as `TextTagger(model, indexer)`, `TextClassifier(model, "
             "indexer)`, `TextEmbedder(model, indexer)`, `TextBiLM(model, vocabulary)` or "
-            "`TextBert(model, tokenizer)` from "
-            "`tfreps.inference`. For a Keras model that takes tensors, use `model.export(folder)`."
+            "`TextBert(model, tokenizer)` from `tfreps.inference`. For a Keras model that takes "
+            "tensors, use `model.export(folder)`."
         )
     if loaded is source and options:
         raise ValueError(

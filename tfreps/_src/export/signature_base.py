@@ -21,8 +21,8 @@ ATTENDED = 1024  # up to about this many tokens, attention costs less than the r
 class Signatures:
     """Base class of the signatures of an export.
 
-    Subclasses implement `expected`, which computes some outputs of `default` with the model itself,
-    and three methods, each of which returns a dict of tensors:
+    Subclasses implement `expected`, which computes some outputs of `default` with the model in
+    memory, and three methods, each of which returns a dict of tensors:
 
         default     from_text(text str [N]), also called serving_default
         tokens      from_tokens(tokens str [N, T], sequence_len int32 [N])
@@ -70,11 +70,14 @@ class Signatures:
         return functions
 
     def more_functions(self) -> dict[str, Any]:
-        """Returns a dict of the traced functions of other signatures; there are none by default."""
+        """Returns the traced functions, by name, of other signatures; there are none by default."""
         return {}
 
     def expected(self, texts: Sequence[str]) -> dict[str, Any]:
-        """Computes some outputs of `default` for texts with the model itself."""
+        """Computes some outputs of `default` with the model in memory; returns a dict of arrays.
+
+        The export is correct if its signature `default` has the same outputs for these texts.
+        """
         raise NotImplementedError
 
     def from_text(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
@@ -90,7 +93,7 @@ class Signatures:
         raise NotImplementedError
 
     def text_vectors(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
-        """Implements the signature `vectors` of encoders: the small outputs of `default`."""
+        """Implements the signature `vectors` of biLMs and BERT models: one vector per text."""
         outputs = self.from_text(text)
         return {"vectors": outputs["default"], "sequence_len": outputs["sequence_len"]}
 
@@ -103,16 +106,17 @@ class Signatures:
 
 
 def asset_folder(owner: object) -> str:
-    """Creates a temporary folder for assets, deleted when `owner` is garbage-collected."""
+    """Returns a new temporary folder, which is deleted when `owner` is garbage-collected."""
     folder = tempfile.mkdtemp(prefix="tfreps-export-")
     weakref.finalize(owner, shutil.rmtree, folder, ignore_errors=True)
     return folder
 
 
 def with_vocabulary(indexer, assets, core_ops=True):
-    """Returns a `TokenIndexer` or `PieceIndexer` with its vocabulary as a file in `assets`.
+    """Returns a copy of an indexer with its vocabulary as a file in the folder `assets`.
 
-    With `core_ops=False`, an operation of TensorFlow Text splits words into pieces.
+    `indexer` is a `TokenIndexer` or `PieceIndexer`. With `core_ops=False`, an operation of
+    TensorFlow Text splits words into pieces.
     """
     path = os.path.join(assets, "vocabulary.txt")
     if core_ops:
@@ -126,14 +130,15 @@ def with_vocabulary(indexer, assets, core_ops=True):
 
 
 def is_long(max_length: int | None) -> bool:
-    """Returns True if attention matters for texts that are truncated to `max_length` tokens."""
+    """Returns True if attention may dominate the cost of texts of up to `max_length` tokens."""
     return max_length is None or max_length > ATTENDED
 
 
 def real_tokens(tokens: tf.Tensor, sequence_len: tf.Tensor) -> tf.Tensor:
     """Returns the mask of real tokens, bool `[N, T]`, for tokens `[N, T, ...]`.
 
-    Calls with lengths that do not fit raise `tf.errors.InvalidArgumentError`.
+    A call raises `tf.errors.InvalidArgumentError` unless `sequence_len` has one value per row, from
+    0 to T.
     """
     rows, longest = tf.unstack(tf.shape(tokens)[:2])
     fits = tf.reduce_all((sequence_len >= 0) & (sequence_len <= longest))
@@ -159,7 +164,10 @@ def cut_tokens(
 
 
 def read_pieces(indexer, text, max_length):
-    """Converts text `[N]` to features, pieces `[N, T]`, `""` on padding, and their number."""
+    """Returns the features of texts `[N]`, their pieces `[N, T]`, and the number of pieces `[N]`.
+
+    The pieces are `""` on padding.
+    """
     features = indexer.build_inputs(text, max_length)
     pieces = tf.where(features["mask"], indexer.ids_to_pieces(features["token_ids"]), "")
     return features, pieces, count(features["mask"])

@@ -97,7 +97,7 @@ class StoredWeights:
         """Traces a function of tensors, which returns a dict, so that it reads the stored weights.
 
         `specs` are the named specs of its positional inputs, and `named` those of its keyword
-        inputs. The concrete function takes all inputs as keyword arguments.
+        inputs. The returned concrete function takes all inputs as keyword arguments.
         """
         names = [spec.name for spec in specs]
 
@@ -113,10 +113,11 @@ class StoredWeights:
         return traced.get_concrete_function(**dict(zip(names, specs, strict=True)), **named)
 
     def shared(self, function: Callable) -> Callable:
-        """Returns a function that signatures can call and that the SavedModel contains once.
+        """Returns a function with the same outputs, whose graph the SavedModel contains only once.
 
-        Otherwise, each signature contains the model, which makes loading slower. Weights that are
-        stored in fewer bits belong to one trace, so that functions that read them are not shared.
+        A function that is not shared is repeated in the graph of each signature, which makes
+        loading slower. If weights are stored in fewer bits, the function is not shared, because
+        each trace converts the weights to float32 itself.
         """
 
         def with_constants(*inputs):
@@ -136,9 +137,9 @@ class StoredWeights:
         return call
 
     def tracked(self, functions: Sequence[Any]) -> list[Any]:
-        """Returns the list of objects that a `tf.Module` must track to save the weights.
+        """Returns the variables that the concrete functions read.
 
-        They are the variables that any of the concrete functions reads.
+        A `tf.Module` must track them, so that they are saved with it.
         """
         captured = {id(x) for function in functions for x in function.captured_inputs}
         variables = {id(v.handle): v for function in functions for v in function.variables}

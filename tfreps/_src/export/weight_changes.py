@@ -11,7 +11,7 @@ def weight_changes(signatures: Signatures, kind: Kind) -> str:
     """Stores the weights of an export in fewer bits and describes how its outputs change.
 
     Args:
-        signatures: the result of `open_for_export`. The weights of the model are rounded.
+        signatures: Result of `open_for_export`. The weights of the model are rounded, too.
         kind: str. `"float32"` (unchanged), `"bfloat16"` or `"int8"`.
 
     Returns:

@@ -10,20 +10,23 @@ from collections.abc import Sequence
 
 from tfreps._src.text.code_ranges import Ranges, as_ranges
 
-# The parts of a pattern that mean something else in Python, and those that begin or end a class.
+# Parts of a pattern that Python's `re` reads differently, and brackets, which enclose a class.
 _PARTS = re.compile(r"\\p(?:\{(\w+)\}|(\w))|\\x\{([0-9a-f]+)\}|\\.|[\[\]$]|.", re.DOTALL)
-_ESCAPES = {r"\s": r"\t\n\f\r ", r"\v": r"\x0b"}  # RE2 knows only the white space of ASCII
+_ESCAPES = {r"\s": r"\t\n\f\r ", r"\v": r"\x0b"}  # the ASCII characters that they match in RE2
 
 
 def python_rules(rules: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Converts pairs of a pattern and its replacement, in which `\\0` is the whole match."""
+    r"""Converts `(pattern, replacement)` pairs of RE2 to those of Python's `re`.
+
+    In replacements of RE2, `\0` is the whole match.
+    """
     return [(python_pattern(pattern), new.replace(r"\0", r"\g<0>")) for pattern, new in rules]
 
 
 def python_pattern(pattern: str) -> str:
     r"""Converts an RE2 pattern to one of Python's `re`.
 
-    Classes of Unicode become ranges, those of the Unicode version of this Python.
+    Unicode categories become ranges of code points, those of the Unicode version of this Python.
 
     Example:
         >>> from tfreps._src.text.python_rules import python_pattern
@@ -52,14 +55,14 @@ def python_pattern(pattern: str) -> str:
 
 @functools.cache
 def _of_category(prefix: str) -> Ranges:
-    """Returns the code points whose Unicode category begins with `prefix`, such as `"L"`."""
+    """Returns the ranges of code points whose Unicode category begins with `prefix`, as in "L"."""
     found = (codes for category, codes in _by_category().items() if category.startswith(prefix))
     return as_ranges(sorted(itertools.chain.from_iterable(found)))
 
 
 @functools.cache
 def _by_category() -> dict[str, list[int]]:
-    """Returns the code points of each Unicode category."""
+    """Returns a dict from Unicode categories to lists of their code points, in ascending order."""
     found: dict[str, list[int]] = collections.defaultdict(list)
     for code in range(sys.maxunicode + 1):
         found[unicodedata.category(chr(code))].append(code)

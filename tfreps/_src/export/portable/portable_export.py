@@ -40,7 +40,7 @@ AXES = {
     "pooled_output": "[N, D]",
     "word_emb": "[N, T, P]",
 }
-OTHER_AXES = "[N, T, D]"  # axes of vectors of tokens
+OTHER_AXES = "[N, T, D]"  # axes of outputs with a vector per token
 README = """\
 # {name}
 
@@ -64,7 +64,7 @@ does the same in other programs, which can also call {file} themselves:
 
 N is the number of texts. T is the number of tokens of the longest text, at least 1. C, W, S, K, D
 and P are the numbers of characters, pieces, spans, labels and dimensions. Ids are 0 on padding,
-except for pieces. Tags, labels and types of spans are numbers of the lists in model.json, and the
+except for pieces. Tags, labels and types of spans are indices into the lists in model.json, and the
 type of a span is -1 on padding.
 
 | file | contents |
@@ -72,7 +72,7 @@ type of a span is -1 on padding.
 | `{file}` | the model |
 | `vocabulary.txt` | the tokens or pieces in the order of their ids |
 | `model.json` | tags or labels, and how a text becomes tokens and ids |
-| `run.py` | the program, which shows how all of this is used |
+| `run.py` | the program, an example of how to use these files |
 """
 
 
@@ -100,7 +100,7 @@ def write_portable_export(
 
         base/1/, base/2/ ...    versions, each with
             model.onnx or model.tflite    the model: ids in; tags and spans, labels or vectors out
-            vocabulary.txt, model.json    all that is needed to read a text
+            vocabulary.txt, model.json    tokens, tags or labels, and how text becomes ids
             run.py                        a program that reads texts and prints the outputs; it
                                           needs NumPy and the runtime
             README.md                     the inputs and outputs
@@ -110,7 +110,7 @@ def write_portable_export(
     texts are compared with those of the model.
 
     Args:
-        signatures: the result of `open_for_export`.
+        signatures: Result of `open_for_export`.
         base: str or path-like. Folder of the model, which may already contain versions.
         format: str. `"onnx"` for ONNX Runtime, or `"litert"` for LiteRT, the former TensorFlow
             Lite. The extra of tfreps with this name installs what the conversion needs. Defaults to
@@ -177,14 +177,17 @@ def _write(folder: pathlib.Path, format: Format, model: PortableModel, content: 
 
 
 def _layout(spec: tf.TensorSpec, about: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the arguments of `run.padded` for an input; a width of 0 is that of the batch."""
+    """Returns the arguments `width` and `padding` of `run.padded` for an input."""
     width = None if spec.shape.rank < 3 else spec.shape[2] or 0
     by_pieces = "pieces" in about and spec.name in ("token_ids", "piece_ids")
     return {"width": width, "padding": about["pieces"]["padding"] if by_pieces else 0}
 
 
 def _largest_difference(program: run.Model, model: PortableModel) -> float:
-    """Returns the largest difference between the outputs of the program and of the model."""
+    """Returns the largest difference between the outputs of the program and those of the model.
+
+    Raises a ValueError if it is larger than `CLOSE`.
+    """
     expect = tf.function(model.function, autograph=False)
     largest = 0.0
     for texts in (*WARM_UP_TEXTS, SENTENCES):
@@ -194,7 +197,7 @@ def _largest_difference(program: run.Model, model: PortableModel) -> float:
         for name, value in expected.items():
             value = value.numpy()
             others = found[name][:, : value.shape[1]] if name.startswith("span_") else found[name]
-            if value.shape != others.shape:  # the program reads other tokens
+            if value.shape != others.shape:  # the program splits a text differently
                 largest = float("inf")
                 break
             difference = np.abs(value.astype("float64") - others)

@@ -1,4 +1,4 @@
-"""PortableModel: a trained model as a function of ids, and what a program needs to read text."""
+"""PortableModel: a trained model as a function of ids, and how text becomes these ids."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -25,7 +25,7 @@ SPANS = "span_types", "span_starts", "span_ends"
 
 
 class PortableModel(NamedTuple):
-    """A model without strings, and the part of model.json that describes how text is read.
+    """Function from ids to the outputs of a model, and how text becomes these ids.
 
     Attributes:
         kind: str. `"tagger"`, `"classifier"`, `"embedder"`, `"bert"` or `"bilm"`.
@@ -34,8 +34,8 @@ class PortableModel(NamedTuple):
         read: Function from texts, str `[N]`, to a dict that contains the inputs, as the model
             itself reads them.
         vocabulary: list of str. The tokens or pieces in the order of their ids.
-        about: dict for `run.py`, with the keys `text`, `pieces` (only for BERT), `names` (tags or
-            labels) and `span_types`.
+        about: dict. Entries of model.json, which `run.py` reads: `text`, and those of `pieces`
+            (BERT), `names` (tags or labels) and `span_types` that apply to the model.
     """
 
     kind: str
@@ -47,7 +47,7 @@ class PortableModel(NamedTuple):
 
 
 def portable_model(signatures: Signatures) -> PortableModel:
-    """Returns the portable model of the signatures that `open_for_export` returned.
+    """Returns the portable form of a model, given the result of `open_for_export`.
 
     Raises:
         ValueError: If the model contains a biLM of ELMoForManyLangs.
@@ -55,7 +55,7 @@ def portable_model(signatures: Signatures) -> PortableModel:
     if any(model.find(ManyLangsBiLM) is not None for model in signatures.weights.models):
         raise ValueError(
             "A model with a biLM of ELMoForManyLangs can only be exported as a SavedModel, because "
-            "run.py does not know its words and characters."
+            "run.py cannot compute the ids of its words and characters."
         )
     if isinstance(signatures, BiLMSignatures):
         return _bilm(signatures)
@@ -138,7 +138,7 @@ def _kind(model):
 
 
 def _function(model):
-    """Returns the function from features to numbers."""
+    """Returns a function from a dict of features to a dict of outputs without strings."""
 
     def function(features):
         if isinstance(model, Classifier):
@@ -157,7 +157,7 @@ def _function(model):
 
 
 def _text_of(signatures):
-    """Returns the entry `text` of model.json for a model with a `TextModel`."""
+    """Returns the entry `text` of model.json for a tagger, a classifier or an embedder."""
     trained, indexer = signatures.trained, signatures.trained.indexer
     reads_pieces = signatures.reads_pieces
     max_tokens = signatures.longest if trained.tokenizer is None else signatures.max_pieces
@@ -173,7 +173,10 @@ def _text_of(signatures):
 
 
 def _learned_positions(model):
-    """Returns the number of learned positions of the Transformer in a model, or `None`."""
+    """Returns the number of learned positions of the Transformer in a model.
+
+    It is `None` if there is no Transformer or its positions are not learned.
+    """
     part = model.find(BertEncoder) or model.find(TransformerEncoder)
     is_learned = part is not None and part.positions == "learned"
     return part.max_sequence_length if is_learned else None
@@ -189,7 +192,7 @@ def _text(
     digits_to_zero=False,
     lowercase_fallback=False,
 ):
-    """Returns the entry `text` of model.json; `run.Model.read` shows what it means."""
+    """Returns the entry `text` of model.json, by which `run.Model.read` converts text to ids."""
     return {
         "before": before,
         "rules": None if method is None else python_rules(rules_of(method)),
@@ -203,7 +206,7 @@ def _text(
 
 
 def _pieces(tokenizer):
-    """Returns the entry `pieces` of model.json; `run.Model.pieces` shows what it means."""
+    """Returns the entry `pieces` of model.json, by which `run.Model.pieces` splits text."""
     vocabulary = tokenizer.vocabulary
     ends = tokenizer.start_id, tokenizer.separator_id
     about = {
@@ -221,12 +224,15 @@ def _pieces(tokenizer):
 
 
 def _specs(names):
-    """Returns the specs of features by name."""
+    """Returns a dict from the names of features to their `tf.TensorSpec`."""
     made = {"mask": tf.TensorSpec([None, None], "bool", "mask"), "piece_ids": _ids("piece_ids", 0)}
     return {name: made.get(name, _ids(name)) for name in names}
 
 
 def _ids(name, width=None):
-    """Returns the spec of ids: `[N, T]`, or `[N, T, width]`; a width of 0 is any width."""
+    """Returns the spec of int32 ids: `[N, T]`, or `[N, T, width]` if `width` is not `None`.
+
+    If `width` is 0, the size of the last axis is unknown.
+    """
     shape = [None, None] if width is None else [None, None, width or None]
     return tf.TensorSpec(shape, "int32", name)

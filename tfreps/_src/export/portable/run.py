@@ -23,7 +23,7 @@ SPAN = "types", "starts", "ends", "confidences"
 
 
 class Model:
-    """Model of a folder: a function from a list of texts to a list of dicts."""
+    """Model in a folder, which converts a list of texts to a list of dicts when called."""
 
     def __init__(self, folder):
         self.folder = folder = pathlib.Path(folder)
@@ -57,10 +57,10 @@ class Model:
         return answers
 
     def read(self, text):
-        """Returns the tokens of a text, and a dict from features to the ids of each token."""
+        """Returns the tokens of a text, and a dict of features with a list of ids per token."""
         about = self.about["text"]
         text, longest = about["before"] + text, about["max_tokens"]
-        if about["rules"] is None:  # the model reads the pieces of BERT
+        if about["rules"] is None:  # a BERT model, which reads pieces
             start, separator = self.about["pieces"]["ends"]
             pieces = [start, *self.pieces(text)[:longest], separator]
             return [piece for piece, _ in pieces], {"token_ids": [[n] for _, n in pieces]}
@@ -88,13 +88,13 @@ class Model:
         return [self.ids.get(token, about["unknown"]) + 1]
 
     def character_ids(self, token):
-        """Returns ELMo's character ids: the bytes of the token between two marks, and padding."""
+        """Returns ELMo's character ids: the bytes of the token between two markers, and padding."""
         size = self.about["inputs"]["character_ids"]["width"]
         own = [byte + 1 for byte in token.encode("utf-8", "ignore")[: size - 2]]
         return ([259, *BOUNDARIES.get(token, own), 260] + [261] * size)[:size]
 
     def pieces(self, text):
-        """Splits a text into the pieces of BERT: a list of (piece, id)."""
+        """Splits a text into the pieces of a BERT model; returns a list of (piece, id)."""
         about = self.about["pieces"]
         text = re.sub(about["dropped"], "", text).translate(self.replaced)
         words = re.findall(about["word"], text, re.DOTALL)
@@ -105,7 +105,7 @@ class Model:
         return [(word, self.ids[word]) if word in self.ids else self.unknown for word in words]
 
     def word_pieces(self, word):
-        """Splits a word into the longest pieces of the vocabulary, from left to right."""
+        """Splits a word, from left to right, into the longest pieces that the vocabulary has."""
         about, pieces, start = self.about["pieces"], [], 0
         while start < len(word):
             prefix = about["continuation"] if start else ""
@@ -153,7 +153,7 @@ class Model:
 
 
 def token_offsets(text, tokens):
-    """Returns the (start, end) of each token in the text, whose characters the tokens keep."""
+    """Returns the (start, end) of each token in the text, which has their characters in order."""
     offsets, position = [], 0
     for token in tokens:
         places = [position := text.index(character, position) + 1 for character in token]
@@ -162,7 +162,10 @@ def token_offsets(text, tokens):
 
 
 def padded(rows, length, width, padding):
-    """Returns lists of ids as an int32 array, `[N, T]` without a width and else `[N, T, width]`."""
+    """Returns ids as an int32 array, `[N, T]` if `width` is None, otherwise `[N, T, width]`.
+
+    A width of 0 stands for the largest number of ids of a token.
+    """
     size = width or max((len(ids) for row in rows for ids in row), default=1)
     array = np.full([len(rows), length, size], padding, "int32")
     for row, tokens in enumerate(rows):
