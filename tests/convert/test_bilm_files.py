@@ -1,5 +1,6 @@
 """Published biLM files and bilm-tf training folders are found by their names."""
 
+import pathlib
 import warnings
 
 import numpy as np
@@ -49,6 +50,8 @@ def test_names_as_published(bilm, tmp_path):
     pair[1].rename(elsewhere / "w.h5")
     assert_same(BiLM.from_pretrained(pair[0], elsewhere / "w.h5"), bilm)
     assert_same(BiLM.from_pretrained(tmp_path, weights_file=elsewhere / "w.h5"), bilm)
+    assert_same(BiLM.from_pretrained(pair[0], "elsewhere/w.h5"), bilm)  # next to the options
+    assert find_bilm_files(tmp_path, "none.h5")[1] == pathlib.Path("none.h5")
 
 
 def test_what_is_not_there(tmp_path):

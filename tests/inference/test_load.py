@@ -124,7 +124,7 @@ def test_a_published_bilm(tmp_path):
     options = tmp_path / "elmo" / "options.json"
     with pytest.raises(ValueError, match="found none. Pass .* as `weights_file`"):
         load(options)
-    elsewhere = load(options, initial_state="warm", weights_file=moved)
+    elsewhere = load(options, initial_state="warm", weights_file="../moved.hdf5")
     moved.rename(tmp_path / "elmo" / "weights.hdf5")
     found = load(tmp_path / "elmo", initial_state="warm")
     assert found.model is found.bilm and found.vocabulary is None

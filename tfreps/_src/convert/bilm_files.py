@@ -43,7 +43,7 @@ def find_bilm_files(
     contains exactly one options file with its weights. The weights of `options.json` are expected
     in `weights.hdf5`, and those of `X_options.json`, where X is any text, in `X_weights.hdf5`.
     Otherwise, the only HDF5 file that does not belong to another options file is used, such as
-    `model.hdf5` in the archives of the NLPL repository.
+    `model.hdf5` in the archives of the NLPL repository. A given `weights_file` is used instead.
     """
     source = pathlib.Path(source)
     if source.is_dir():
@@ -52,7 +52,7 @@ def find_bilm_files(
         usual = source.with_name(source.name.removesuffix(WEIGHTS) + OPTIONS)
         return usual if usual.is_file() else _only_options(source.parent), source
     if weights_file is not None:
-        return source, pathlib.Path(weights_file)
+        return source, pathlib.Path(find_weights(source, weights_file))
     if not source.exists():
         raise ValueError(
             f"{source} does not exist. Expected the options.json of a biLM, a folder with an "
@@ -67,6 +67,14 @@ def find_bilm_files(
             "the path of the weights as `weights_file`."
         )
     return source, found
+
+
+def find_weights(
+    source: pathlib.Path, weights_file: str | os.PathLike[str]
+) -> str | os.PathLike[str]:
+    """Returns a weights file, in the folder of the options if only that folder contains it."""
+    near = (source if source.is_dir() else source.parent) / weights_file
+    return near if near.is_file() and not os.path.exists(weights_file) else weights_file
 
 
 def is_training_folder(path: pathlib.Path) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal, TypeVar
 
 from tfreps._src.convert.bert_checkpoint import read_encoder
-from tfreps._src.convert.bilm_files import find_bilm_files
+from tfreps._src.convert.bilm_files import find_bilm_files, find_weights
 from tfreps._src.convert.many_langs import read_many_langs
 from tfreps._src.convert.sentence_transformers import (
     SETTINGS,
@@ -121,8 +121,8 @@ def load(
     Args:
         source: str or path-like. Path, name or address of the model.
         weights_file: str or path-like. Path or address of the HDF5 file with the weights for an
-            `options.json`. If `None`, the weights are expected next to the `options.json`. Defaults
-            to `None`.
+            `options.json`; a relative path may start at its folder. If `None`, the weights are
+            expected next to the `options.json`. Defaults to `None`.
         vocabulary: `tfreps.text.Vocabulary`, or the path of its file. Required for a bilm-tf
             training folder. A published biLM that reads token ids needs it to read texts, unless
             `source` is a folder that contains a `vocabulary.txt`. Defaults to `None`.
@@ -161,7 +161,7 @@ def load(
     given = {name: value for name, value in options.items() if value is not None}
     with locate(source) as found:
         if weights_file is not None:
-            given["weights_file"] = cached_path(weights_file)
+            given["weights_file"] = cached_path(find_weights(found.path, weights_file))
         loaded = OPENERS[found.kind](found, given)
     if found.path != pathlib.Path(source):
         loaded.source = source

@@ -83,8 +83,8 @@ class PublishedBiLM(PresetMethods):
                 whose newest checkpoint is loaded without its softmax; or a zip archive, name or
                 address, as in `from_preset`. The HDF5 weights must be next to the options:
                 `weights.hdf5`, `X_weights.hdf5` for `X_options.json`, or the only other HDF5 file.
-            weights_file: str or path-like. Path of the HDF5 weights if they are elsewhere. Defaults
-                to `None`.
+            weights_file: str or path-like. Path of the HDF5 weights if they are elsewhere, or
+                relative to the folder of the options. Defaults to `None`.
             initial_state: `"zero"`, `"warm"` or `"carry"`; see `BiLM`. With `"warm"`, `warm_up` is
                 called and reads the default sentence. Defaults to `"zero"`.
             embedding_file: str or path-like. Path of the HDF5 file that bilm-tf's
