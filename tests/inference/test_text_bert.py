@@ -47,7 +47,7 @@ def test_attention_of_two_texts(bert):
     features = {"token_ids": tf.constant([ids]), "segment_ids": tf.constant([[0] * 4 + [1] * 3])}
     assert_close(found.probabilities, bert.model.attention(features)[0])
     for texts in ("",), ("the", " "):
-        with pytest.raises(ValueError, match="has no tokens"):
+        with pytest.raises(ValueError, match="must contain at least one token"):
             bert.attention(*texts)
     with pytest.raises(ValueError, match="23 pieces, but at most 22 fit"):
         bert.attention("the " * 23)

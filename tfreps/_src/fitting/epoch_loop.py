@@ -230,7 +230,7 @@ class DataPosition:
         self.epoch = self.batch = self.first_step = 0
 
     def at_step(self, step: int) -> dict[str, Any]:
-        """Returns the position after a number of steps, for a checkpoint."""
+        """Returns the position after `step` steps as a dict, which checkpoints store."""
         found = {"epoch": self.epoch, "batch": step - self.first_step}
         if hasattr(self.batches, "state"):
             found["data"] = self.batches.state(**found)

@@ -88,5 +88,5 @@ def position_table(
 def _pieces(tokenizer: PieceTokenizer, text: str) -> list[str]:
     pieces = tokenizer.tokenize(text)
     if not pieces:
-        raise ValueError(f"The text {text!r} has no tokens; expected at least one.")
+        raise ValueError(f"Each text must contain at least one token; got {text!r}.")
     return pieces

@@ -304,7 +304,10 @@ class BertEncoder(PublishedEncoder, WholeModel, keras.Model):
             if theirs in features:
                 raise ValueError(f"`features` must not have `{theirs}`; pass it as `{ours}`.")
         if "token_ids" not in features:
-            raise ValueError(f"`features` must have the key `token_ids`; got {sorted(features)}.")
+            raise ValueError(
+                f"`features` must have the key `token_ids`; got {sorted(features)}. Create the "
+                "features with the method `build_batch` of the tokenizer."
+            )
         ids = tf.convert_to_tensor(features["token_ids"])
         if not ids.dtype.is_integer or ids.shape.rank not in (None, 2):
             raise ValueError(

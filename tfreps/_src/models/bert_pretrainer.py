@@ -179,7 +179,10 @@ class BertPretrainer(PublishedPretrainer, OwnLossModel, keras.Model):
 def _get(features, name):
     if not isinstance(features, dict) or name not in features:
         found = sorted(features) if isinstance(features, dict) else type(features).__name__
-        raise ValueError(f"`features` must be a dict with the key `{name}`; got {found}.")
+        raise ValueError(
+            f"`features` must be a dict with the key `{name}`; got {found}. "
+            "`tfreps.data.MaskedLMBatches` creates such features."
+        )
     return tf.convert_to_tensor(features[name])
 
 

@@ -121,7 +121,7 @@ class BiLMPretrainer(OwnLossModel, keras.Model):
         if bilm.initial_state == "carry":
             raise ValueError(
                 '`bilm` must have `initial_state` "zero" or "warm"; got "carry". The pretrainer '
-                "carries the states itself."
+                'carries the states itself: pass `bilm.with_initial_state("zero")`.'
             )
         if not 0 <= reset_probability <= 1:
             raise ValueError(f"`reset_probability` must be in [0, 1]; got {reset_probability}.")

@@ -54,7 +54,7 @@ def checked_token_ids(ids):
 
 
 def check_frozen_words(num_frozen_words, vocabulary_size):
-    """Raises a ValueError if more words are frozen than the vocabulary has."""
+    """Raises a ValueError if `num_frozen_words` is not from 0 to `vocabulary_size`."""
     check_integers(0, num_frozen_words=num_frozen_words)
     if num_frozen_words > vocabulary_size:
         raise ValueError(

@@ -106,7 +106,7 @@ def bfloat16_is_slow() -> bool:
 
 
 def _of_gpus(capability, float16):
-    """Returns the precision for GPUs of a compute capability, a pair of ints."""
+    """Returns the `Precision` for GPUs of the compute capability `(major, minor)`."""
     reason = "the compute capability of the GPU is {}.{}".format(*capability)
     for name, least in OF_GPUS.items():
         if capability >= least and (name != "float16" or float16):
