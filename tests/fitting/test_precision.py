@@ -11,7 +11,7 @@ from tfreps._src.runs.run_folder import RunFolder
 
 
 class Workers:
-    """Workers of which each makes its own choice."""
+    """Fake workers, each of which makes its own choice."""
 
     def __init__(self, *names):
         self.names = names

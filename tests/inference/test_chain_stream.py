@@ -39,7 +39,7 @@ def viterbi(emissions, scores):
 
 @pytest.mark.parametrize("forbidden", [0.0, 0.4])
 def test_all_paths_of_short_chains(forbidden):
-    """The best path, and of equal ones the first in alphabetical order, as it was enumerated."""
+    """The best path is the enumerated one; of equal ones, the first in the order of tag ids."""
     rng = np.random.default_rng(0)
     for _ in range(100):
         scores, emissions = scores_of(rng, 3, forbidden), on_grid(rng, rng.integers(1, 6), 3)

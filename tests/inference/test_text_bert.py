@@ -25,7 +25,7 @@ def test_vectors_of_raw_texts(bert):
     for found in long, short:
         ids = [TOKENIZER.vocabulary.index(token) for token in found.tokens]
         out = bert.model({"token_ids": tf.constant([ids])})
-        # The terms of two blocks, in batches of different lengths.
+        # The number of terms added in two blocks, in batches of different lengths.
         assert_close(found.vectors, out["sequence_output"][0], terms=256)
         assert_close(found.pooled, out["pooled_output"][0], terms=256)
     alone = bert("bank")

@@ -14,7 +14,7 @@ from tfreps.text import TokenIndexer
 
 @pytest.fixture(scope="module")
 def classifier():
-    """Returns the labels by the mean over the first three words: softmax(mean(TEXTS[word]))."""
+    """Returns a classifier that computes softmax(mean(TEXTS[word])) of the first three words."""
     model = Classifier(known_models.embedder(TEXTS, 2), ["bad", "good"])
     model.kernel.assign(np.eye(2, dtype="float32"))
     return TextClassifier(model, TokenIndexer(known_models.VOCABULARY), "words", max_length=3)
@@ -36,7 +36,7 @@ def test_labels_and_their_probabilities(classifier):
     assert classifier.num_truncated == before + 1
     assert [answer.label for answer in answers] == ["bad", "good", "bad", "bad"]
     for tokens, answer in zip(texts, answers, strict=True):
-        cut = tokens[:3]  # max_length
+        cut = tokens[:3]  # `max_length` is 3
         mean = np.mean([TEXTS[token] for token in cut], axis=0) if cut else [0, 0]
         expected = softmax(mean)
         assert list(answer.probabilities) == ["bad", "good"]

@@ -14,7 +14,7 @@ from tfreps.text import TokenIndexer
 
 @pytest.fixture(scope="module")
 def tagger():
-    """Returns the tags word by word: softmax(WORDS[word])."""
+    """Returns a tagger whose probabilities for a word are softmax(WORDS[word])."""
     model = Tagger(known_models.embedder(WORDS, 3), known_models.TAGS, "bio", use_crf=False)
     model.kernel.assign(np.eye(3, dtype="float32"))
     return TextTagger(model, TokenIndexer(known_models.VOCABULARY), "words")

@@ -12,7 +12,7 @@ SCORES = RNG.normal(size=200) * 8 + LABELS * 3
 
 
 def pairs_won(labels, scores):
-    """Computes the definition over all pairs; ties count half."""
+    """Returns the share of pairs in which the score of label 1 is higher; ties count half."""
     positive, negative = scores[labels == 1], scores[labels == 0]
     return np.mean([(p > n) + (p == n) / 2 for p in positive for n in negative])
 

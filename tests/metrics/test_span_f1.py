@@ -12,7 +12,7 @@ from tfreps.metrics import SpanF1
 
 
 def f1_of(sets):
-    """Computes F1 from `(true set, predicted set)` of all sentences."""
+    """Returns the F1 of a list of `(true set, predicted set)`, one pair per sentence."""
     correct, sizes = sum(len(a & b) for a, b in sets), sum(len(a) + len(b) for a, b in sets)
     return 2 * correct / sizes if sizes else 0.0
 

@@ -15,7 +15,7 @@ MASK = RNG.random(TRUE.shape) < 0.8
 
 
 def oracle(true, pred, outside=None):
-    """Computes the definition, tag by tag, over lists of tokens."""
+    """Returns the three scores, computed tag by tag from lists of tokens."""
     pairs = [(t, p) for t, p in zip(true, pred, strict=True) if t != outside]
     sums = {"precision": 0.0, "recall": 0.0, "f1": 0.0}
     for tag in {t for t, _ in pairs}:

@@ -60,7 +60,7 @@ def block(xs, layer):
 
 
 def bert(encoder, ids, segments):
-    """Computes one text without padding: layer outputs `[L+1, T, D]` and the pooled vector."""
+    """Returns the layer outputs `[L+1, T, D]` and the pooled vector of a text without padding."""
     xs = [
         encoder.token_embedding.embeddings.numpy()[word]
         + encoder.add_positions.table.numpy()[position]
@@ -79,7 +79,7 @@ def test_equals_numpy_text_by_text():
     for row, length in enumerate((4, 3)):
         layers, pooled = bert(encoder, IDS[row, :length], SEGMENTS[row, :length])
         found = out["layer_outputs"][row, :, :length]
-        # The terms of two blocks.
+        # The number of terms added in two blocks.
         assert_close(found, layers, terms=256)
         assert_close(out["pooled_output"][row], pooled, terms=256)
         np.testing.assert_array_equal(found[-1], out["sequence_output"][row, :length])
@@ -156,7 +156,8 @@ def test_quantizes_to_int8_and_takes_lora():
     encoder = make(hidden_dim=32, num_heads=4, intermediate_dim=64)
     exact = encoder(IDS)["sequence_output"].numpy()
     encoder.blocks[0].expand.enable_lora(2)
-    np.testing.assert_array_equal(encoder(IDS)["sequence_output"], exact)  # B starts as zeros
+    # The kernel B of the adapters starts as zeros.
+    np.testing.assert_array_equal(encoder(IDS)["sequence_output"], exact)
     other = make(hidden_dim=32, num_heads=4, intermediate_dim=64)
     other.quantize("int8")
     rough = other(IDS)["sequence_output"].numpy()

@@ -36,7 +36,7 @@ def nll(logits, target):
 
 
 def scores(model, features):
-    """Computes by loops, per masked token and per text: (NLL, whether the best is correct)."""
+    """Returns `(NLL, whether the best is correct)` of each masked token and text, by loops."""
     read = model.encoder(features)
     table = model.encoder.token_embedding.embeddings.numpy()
     masked, sentences = [], []

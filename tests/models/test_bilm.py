@@ -103,7 +103,7 @@ def test_equals_the_loops(tmp_path, case):
     ],
 )
 def test_carry_goes_on_row_by_row(tmp_path, case):
-    """Batches of 4, 2, 3 and 4 rows: each row continues, and rows without a sentence wait."""
+    """In batches of 4, 2, 3 and 4 rows, each row continues from its own last state."""
     lstm, characters = CASES[case]
     options, weights, bilm = make(
         tmp_path, lstm, characters, initial_state="carry", max_batch_size=5

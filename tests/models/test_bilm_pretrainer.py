@@ -60,7 +60,7 @@ def batches(number, characters=True, masked=False, rows=ROWS):
 
 
 def foreign_weights(model):
-    """Returns all trainable weights by bilm-tf's names and `softmax/...`."""
+    """Returns all trainable weights by name: those of bilm-tf, and `softmax/...`."""
     rows = bilm_tf.table(model.bilm.get_config())
     arrays = written_rows(rows, bilm_tf.weights_of(model.bilm))
     result = {name: make_array().astype(float) for name, make_array in arrays.items()}
@@ -69,7 +69,7 @@ def foreign_weights(model):
 
 
 def oracle_nll(w, options, batch, states, negatives):
-    """Computes NLL `[G, B*T]` and the final states in plain TensorFlow and float64."""
+    """Returns the NLL `[G, B*T]` and the final states, computed in plain TensorFlow in float64."""
     nlls, new_states = [], []
     for direction, suffix in enumerate(("", "_reverse")):
         rows = batch["token_ids" + suffix].numpy()
@@ -77,7 +77,7 @@ def oracle_nll(w, options, batch, states, negatives):
             rows = np.array([oracles.characters(word) for word in WORDS])[rows]
         top, state = oracles_tf.language_model(w, options, rows, direction, states[direction])
         flat = tf.reshape(top, [ROWS * STEPS, -1])
-        kernel = w.get("softmax/kernel", w.get("embedding"))  # tied
+        kernel = w.get("softmax/kernel", w.get("embedding"))  # tied embeddings
         parts = flat, kernel, w["softmax/bias"]
         targets = tf.reshape(batch["next_token_id" + suffix], [-1])
         if negatives is None:
@@ -89,7 +89,7 @@ def oracle_nll(w, options, batch, states, negatives):
 
 
 def oracle_step(weights, options, batch, states, negatives):
-    """Computes gradients by name of (loss times unroll steps), NLL, mask and new states."""
+    """Returns the gradients of (loss times unroll steps) by name, NLL, mask and new states."""
     w = oracles_tf.as_tensors(weights)
     masks = [batch["mask" + suffix].numpy().reshape(-1) for suffix in ("", "_reverse")]
     with tf.GradientTape() as tape:

@@ -183,7 +183,7 @@ def saved_functions(folder):
 
 
 def penalized(model, sentences, counts, weight, k):
-    """Computes the log likelihood of sentences, tagged counts and smoothing as extra counts."""
+    """Returns the log likelihood of sentences, plus that of the counts with smoothing `k`."""
     total = sum(np.log(sum(all_paths(model, one).values())) for one in sentences if one)
     logs = [np.log(table) for table in tables(model)]
     names = "initial", "transitions", "emissions", "end"

@@ -14,7 +14,7 @@ def counted(**kwargs):
 
 
 def loops(sentences, tagged, vocabulary_size, num_tags):
-    """Counts the four tables one event at a time."""
+    """Returns the four tables of counts, counted one event at a time."""
     initial, end = np.zeros(num_tags), np.zeros(num_tags)
     transitions = np.zeros([num_tags, num_tags])
     emissions = np.zeros([vocabulary_size + 1, num_tags])

@@ -42,7 +42,7 @@ def tagger():
 
 
 def negative_log_likelihoods(model):
-    """Returns those of Y, computed from all paths in float64."""
+    """Returns the negative log-likelihoods of Y, computed from all paths in float64."""
     x = model.encoder(IDS).numpy()
     scores = np.array(x, "float64") @ model.kernel.numpy() + model.bias.numpy()
     crf = (model.crf.transitions, model.crf.start_scores, model.crf.end_scores)

@@ -43,7 +43,7 @@ def test_first_pieces():
         positions = np.cumsum([1, *(len(pieces) for pieces in sentence)])[:-1]
         expected = alone["sequence_output"].numpy()[0, positions]
         found = out["sequence_output"][row].numpy()
-        # The terms of the blocks of a BERT.
+        # The number of terms added in the blocks of a BERT.
         assert_close(found[: len(sentence)], expected, terms=256)
         assert not found[len(sentence) :].any()
         assert_close(out["pooled_output"][row], alone["pooled_output"][0], terms=256)

@@ -52,7 +52,7 @@ def bert():
 
 
 def with_head(kind, names, **given):
-    """Returns a tagger or a classifier, compiled as by the programs."""
+    """Returns a tagger or a classifier, compiled like those of the commands."""
     model = kind(TokenEmbedder(6, 4), names)
     factor = tf.Variable(0.5, trainable=False)
     model.compile(make_optimizer(options(**given), model, 5, factor), jit_compile=False)

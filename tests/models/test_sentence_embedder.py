@@ -21,7 +21,7 @@ def make(**options):
 
 
 def oracle(model, features):
-    """Computes the vectors of texts, one by one."""
+    """Returns the vectors of texts, computed one by one."""
     found = []
     table = np.asarray(model.encoder.weights[0])
     for ids in features["token_ids"]:
@@ -106,7 +106,7 @@ def test_training_finds_pairs_and_is_saved(tmp_path):
     """The second text has the tokens of the first in another order."""
     ids = RNG.integers(1, 10, [256, 4]).astype("int32")
     x = {"first": {"token_ids": ids}, "second": {"token_ids": RNG.permuted(ids, axis=1)}}
-    x["second"]["token_ids"][:, 0] = RNG.integers(1, 10, 256)  # the first is not in the pair
+    x["second"]["token_ids"][:, 0] = RNG.integers(1, 10, 256)  # replaces one token
     model = make(pooling=["mean", "max"], dense=DENSE[:1], normalize=True)
     model.compile(keras.optimizers.Adam(0.02))
     losses = model.fit(x, batch_size=32, epochs=6, verbose=0).history["loss"]

@@ -32,7 +32,7 @@ def norm(layer, x):
 
 
 def oracle(encoder, ids):
-    """Computes, for one text, every entry of `layer_outputs` and the attention of every block."""
+    """Returns the `layer_outputs` and the attention of every block for one text, by loops."""
     mask = ids > 0
     x = np.asarray(encoder.embedder.word_embeddings, "float64")[ids]
     if encoder.project is not None:
@@ -75,7 +75,7 @@ def test_equals_plain_loops(options):
     out, attention = encoder({"token_ids": IDS}), encoder.attention({"token_ids": IDS})
     for row, ids in enumerate(IDS):
         layers, probabilities = oracle(encoder, ids)
-        # The terms of two or three blocks.
+        # The number of terms added in two or three blocks.
         assert_close(out["layer_outputs"][row], layers, terms=256)
         assert_close(attention[row], probabilities, terms=256)
     np.testing.assert_array_equal(out["sequence_output"], out["layer_outputs"][:, -1])
@@ -90,7 +90,7 @@ def test_what_is_masked_is_as_good_as_not_there(positions):
     mask = np.array([[False, True, True, False, True, True]])
     holed = encoder({"token_ids": IDS[:1], "mask": mask})["sequence_output"]
     closed = encoder({"token_ids": IDS[:1][mask][None]})["sequence_output"]
-    # The terms of two blocks.
+    # The number of terms added in two blocks.
     assert_close(holed[mask], closed[0], terms=256)
 
 
