@@ -251,7 +251,7 @@ class DataPosition:
             self.go_to(self.epoch, self.batch)
 
     def go_to(self, epoch: int, batch: int) -> None:
-        """Goes to a batch of an epoch, or to the next epoch if the batch is past the last one."""
+        """Sets the position to a batch, or to the next epoch if `batch` is past the last one."""
         is_over = batch >= self.batches.num_batches(epoch)
         self.epoch, self.batch = (epoch + 1, 0) if is_over else (epoch, batch)
 

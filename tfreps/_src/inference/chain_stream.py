@@ -133,7 +133,10 @@ class ChainStream:
 
 
 def _path(pointers: list[np.ndarray], last: int) -> list[int]:
-    """Returns the tags of the survivor that ends in the tag `last`; see `_previous`."""
+    """Returns the tags of the survivor that ends in `last`.
+
+    `pointers` has the previous tags of all survivors, `[K]`, for each token after the first.
+    """
     tags = [int(last)]
     for previous in reversed(pointers):
         tags.append(int(previous[tags[-1]]))

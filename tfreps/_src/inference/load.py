@@ -170,7 +170,7 @@ def load(
 
 
 def load_as(kind: type[Loaded], source: str | os.PathLike[str], **options: Any) -> Loaded:
-    """Loads a model with `load`; raises a ValueError if it is not an instance of `kind`."""
+    """Returns the result of `load`; raises a ValueError if it is not an instance of `kind`."""
     found = load(source, **options)
     if not isinstance(found, kind):
         name = type(found.model).__name__

@@ -153,7 +153,7 @@ class TagStream:
         self._spans = SpanReader(tagger.scheme) if tagger.scheme is not None else None
         self._shown: list[StreamSpan] = []  # provisional spans of the last update
         self._tokens: list[StreamToken] = []  # complete tokens that are still needed
-        self._first = 0  # index of the first of them in the stream
+        self._first = 0  # index in the stream of the first of `_tokens`
         self._num_encoded = 0  # tokens of the stream whose emissions are final
         self._num_final = 0  # tokens of the stream whose tags are final
         self._is_closed = False

@@ -106,7 +106,7 @@ class AnyBiLM(WholeModel, keras.Model):
 
     @property
     def _carries_state(self):
-        """True if `initial_state` is `"carry"`; see `WholeModel._carries_state`."""
+        """True if `initial_state` is `"carry"`; see `ModelParts._carries_state`."""
         return self.initial_state == "carry"
 
     @property
@@ -126,7 +126,7 @@ class AnyBiLM(WholeModel, keras.Model):
         }
 
     def _input_signatures(self):
-        """Returns the input specs: the ids, by themselves or in a dict (see `WholeModel`)."""
+        """Returns the input specs: the ids, by themselves or in a dict (see `ExportMethods`)."""
         return [feature("ids", *self._ids_sizes), {self._ids_name: self._ids_spec()}]
 
     def _ids_spec(self) -> tf.TensorSpec:

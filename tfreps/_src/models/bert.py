@@ -223,7 +223,7 @@ class BertEncoder(PublishedEncoder, WholeModel, keras.Model):
         return outputs
 
     def _input_signatures(self):
-        """Returns the input specs: token ids, in a dict or by themselves (see `WholeModel`)."""
+        """Returns the input specs: token ids, in a dict or by themselves (see `ExportMethods`)."""
         ids = feature("token_ids")
         segment_ids = feature("segment_ids")
         return [*with_optional([ids], segment_ids, feature("mask", dtype="bool")), ids]

@@ -130,7 +130,7 @@ class HMMTagger(SentenceTagger, WholeModel, keras.Model):
         return {"emissions": emissions, "mask": mask, "log_likelihood": log_likelihood}
 
     def _input_signatures(self):
-        """Returns the input specs: token ids, by themselves or in a dict (see `WholeModel`)."""
+        """Returns the input specs: token ids, by themselves or in a dict (see `ExportMethods`)."""
         ids = feature("token_ids")
         mask = feature("mask", dtype="bool")
         return [ids, *with_optional([ids], mask)]

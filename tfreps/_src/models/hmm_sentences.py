@@ -13,7 +13,8 @@ from tfreps._src.models.hmm_counts import HMMCounts, flat_tokens
 
 MAX_TOKENS = 16384  # limit per batch, including padding
 COMPILED_TOKENS = 8192  # limit per batch under XLA; fits into the cache of a core
-THREADS = min(os.cpu_count() or 1, 8)  # each computes a batch: XLA uses one core
+# Each thread computes a batch, because code compiled by XLA runs on one core.
+THREADS = min(os.cpu_count() or 1, 8)
 
 
 def decode(token_ids, log_emissions, scores, jit_compile=False):

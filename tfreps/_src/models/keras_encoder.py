@@ -92,5 +92,5 @@ def _only(structure):
 
 def _spec(tensor, name=None):
     given = name or tensor.name
-    name = "inputs" if given.startswith("keras_tensor") else given  # drops default numbers
+    name = "inputs" if given.startswith("keras_tensor") else given  # no default names
     return tf.TensorSpec(tensor.shape, tensor.dtype, name)

@@ -182,7 +182,10 @@ class LinearEncoder(WholeModel, keras.Model):
         ]
 
     def _bucket(self, ids, mask, offset, length, num_buckets):
-        """Returns the bucket of the `length` tokens that begin at `t + offset`: int32 `[B, T]`."""
+        """Returns the hash of the `length` tokens from `t + offset` on, below `num_buckets`.
+
+        The result is int32 `[B, T]`.
+        """
         key = tf.cast(self._at(ids, mask, offset), "int64")
         for step in range(1, length):
             following = tf.cast(self._at(ids, mask, offset + step), "int64")

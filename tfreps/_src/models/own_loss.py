@@ -67,7 +67,7 @@ class OwnLossModel(WholeModel):
         self._check_arguments("fit", x, y, *args, **kwargs)
         try:
             return super().fit(x, y, *args, **kwargs)
-        except ValueError:  # its graph does not fit a later call with a valid `y`
+        except ValueError:  # a later call with a valid `y` needs a new graph
             self.train_function = None
             raise
 

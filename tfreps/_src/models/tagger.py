@@ -297,9 +297,9 @@ class Tagger(SentenceTagger, PublishedTagger, SentenceLossModel, keras.Model):
         return self._with_penalty(loss, tf.shape(y)[0], x, logged)
 
     def _loss_of_allowed(self, loss, emissions, y, mask, sample_weight):
-        """Returns the mean loss and the number of the sentences without a forbidden step.
+        """Returns the mean loss and the number of the sentences without a forbidden transition.
 
-        `loss` is the mean loss of all sentences, which is used if no sentence has one.
+        `loss` is the mean loss of all sentences, which is returned if none has such a transition.
         """
         allowed = crf_loss.is_allowed(y, mask, self.crf.allowed_transitions)  # [B]
         rows, counted = tf.size(allowed), tf.math.count_nonzero(allowed, dtype="int32")
@@ -318,7 +318,7 @@ class Tagger(SentenceTagger, PublishedTagger, SentenceLossModel, keras.Model):
         self, x: Any, y: Any, y_pred: Any, sample_weight: tf.Tensor | None = None
     ) -> dict[str, tf.Tensor]:
         results = super().compute_metrics(x, y, y_pred, sample_weight)
-        for metric in self.test_metrics:  # only `test_step` decodes, and adds them
+        for metric in self.test_metrics:  # `test_step` adds them; training does not decode
             results.pop(metric.name)
         return results
 
