@@ -92,7 +92,11 @@ def build(options):
 
 
 def tokens_of_elmo(options, progress):
-    """Writes the vocabulary; returns the counts of tokens, those in it, and a description of it."""
+    """Writes a vocabulary of tokens at white space.
+
+    Returns a `Counter` of the tokens, how many of them are in the vocabulary, and a description of
+    its size.
+    """
     counts = checked(count_tokens(options.files, BOUNDARIES, progress), options)
     vocabulary = Vocabulary.from_counts(counts, options.min_count, options.max_vocabulary)
     vocabulary.write(options.output)
@@ -101,10 +105,10 @@ def tokens_of_elmo(options, progress):
 
 
 def characters_of_bert(options, progress):
-    """Does what `tokens_of_elmo` does, for a BERT model that reads characters."""
+    """Writes a vocabulary of characters for BERT; returns the same as `tokens_of_elmo`."""
     case = {"lowercase": not options.cased}
     sizes = options.min_count, options.max_vocabulary
-    CharacterTokenizer.from_counts({}, *sizes, **case)  # checks the options first
+    CharacterTokenizer.from_counts({}, *sizes, **case)  # checks the options before text is read
     blocks = (block.text for path in find_files(options.files) for block in read_blocks(path))
     counts = checked(count_characters(blocks, progress, **case), options)
     tokenizer = CharacterTokenizer.from_counts(counts, *sizes, **case)
@@ -116,7 +120,7 @@ def characters_of_bert(options, progress):
 
 
 def checked(counts, options):
-    """Returns the counts; raises ValueError if there are none."""
+    """Returns `counts` unchanged; raises ValueError if they are empty."""
     if not counts:
         raise ValueError(f"FILE must contain text; found no tokens in {' '.join(options.files)}.")
     return counts

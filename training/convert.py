@@ -24,8 +24,8 @@ from tfreps._src.files.atomic_files import is_free, replacing
 from tfreps._src.files.json_files import read_json
 from tfreps._src.runs.run_folder import RunFolder
 
-# Options of a source that may be given together. Checkpoints and biLMs of token ids need a
-# vocabulary.
+# Sets of options that name a model to convert. Checkpoints of bilm-tf, and biLMs that read token
+# ids, need a vocabulary.
 SOURCES = (
     {"model"},
     {"model", "scheme"},
@@ -186,7 +186,7 @@ def create_run(options):
 
 
 def run_from_bilm(options, trained, vocabulary):
-    """Creates a run folder of a `BiLM`, or of the `BiLMPretrainer` of a training folder."""
+    """Creates a run folder from a `BiLM`, or from the `BiLMPretrainer` of a training folder."""
     from tfreps.models import BiLMPretrainer
     from tfreps.text import Vocabulary
 

@@ -27,7 +27,7 @@ MARKUP = (
     (re.compile(r":[\w:]+:`[~!]?([^`]*)`"), r"\1"),
     (re.compile(r"`+|\*+(?=\w)|(?<=\w)\*+"), ""),
 )
-SHORTEST, LONGEST = 4, 120  # tokens of a sentence
+SHORTEST, LONGEST = 4, 120  # minimum and maximum number of tokens in a sentence
 LINES_PER_DOCUMENT = 200  # each block of this many lines of your own text is a document
 COMMAND = Command(
     "demo-corpus",
@@ -84,11 +84,11 @@ def build(options):
     )
 
 
-# Sources of text. A document is a pair of a name and its raw paragraphs.
+# Sources of text. A document is a pair `(name, text)`, where the text is raw.
 
 
 def own_documents(paths):
-    """Yields a pair `(name, text)` for each block of lines in the user's files."""
+    """Yields a pair `(name, text)` for every 200 lines of the files and folders `paths`."""
     for path in map(pathlib.Path, paths):
         files = sorted(item for item in path.rglob("*.txt")) if path.is_dir() else [path]
         if not files:
@@ -146,10 +146,11 @@ def count_tokens(lines):
 
 
 def split(documents):
-    """Splits documents into train, validation and test by the hash of their names.
+    """Splits pairs `(name, sentences)` by the hash of the name.
 
-    Validation and test each get about 2% of the tokens. If the corpus has fewer than a million
-    tokens, each gets 20,000 tokens or 10% of the tokens, whichever is less.
+    Returns a dict of three lists of pairs: `"train"`, `"validation"` and `"test"`. Validation and
+    test each get about 2% of the tokens. If the corpus has fewer than a million tokens, each gets
+    20,000 tokens or 10% of the tokens, whichever is less.
     """
     ordered = sorted(documents, key=lambda d: hashlib.sha256(d[0].encode()).digest())
     total = sum(count_tokens(lines) for _, lines in documents)
@@ -166,7 +167,7 @@ def split(documents):
 
 
 def write_files(folder, parts, shards):
-    """Writes one sentence per line, each file atomically, and removes shards of an earlier run."""
+    """Writes one sentence per line, each file atomically; removes older training files."""
     folder.mkdir(parents=True, exist_ok=True)
     *train, validation, test = names = file_names(shards)
     files = {name: parts["train"][n::shards] for n, name in enumerate(train)}

@@ -3,9 +3,9 @@
 Authors of docstrings put code in backquotes, as in: pass `x` to ``np.dot``. The quotes become tags
 (B-CODE and I-CODE, scheme bio) and are removed from the sentence. The sentences are from the
 docstrings of the standard library and of the installed packages, tokenized like raw text with
-`--tokens words`. Only sentences of 5 to 60 tokens are used that contain code in at most half of
-their tokens. The files are train.conll, validation.conll and test.conll. No sentence occurs twice,
-and no source file contributes to two of these files.
+`--tokens words`. Only sentences of 5 to 60 tokens are used, of which at least one and at most half
+are code. The files are train.conll, validation.conll and test.conll. No sentence occurs twice, and
+no source file contributes to two of these files.
 """
 
 import hashlib
@@ -23,8 +23,8 @@ from tfreps._src.files.atomic_files import write_text
 CODE = re.compile(r"(?:(?<!\w):[\w:]+:)?(?<!`)(`{1,2})(?!`)([^`]+?)\1(?!`)")
 BEGIN, END = "\ue000", "\ue001"  # private-use characters, which no text contains
 TOKEN = re.compile(rf"[{BEGIN}{END}]|\w+|[^\w\s]")
-SHORTEST, LONGEST = 5, 60  # tokens of a sentence
-MOST_CODE = 0.5  # largest share of code among the tokens of a sentence of prose
+SHORTEST, LONGEST = 5, 60  # minimum and maximum number of tokens in a sentence
+MOST_CODE = 0.5  # maximum share of the tokens of a sentence that are code
 PARTS = {"validation": 0.1, "test": 0.1, "train": 0.8}
 COMMAND = Command(
     "demo-tags",
@@ -89,7 +89,7 @@ def build(options):
 
 
 def part_of(name):
-    """Returns the part to which a source file belongs, by the hash of its name."""
+    """Returns "train", "validation" or "test" for a source file, by the hash of its name."""
     share = int.from_bytes(hashlib.sha256(name.encode()).digest()[:4], "big") / 2**32
     for part, size in PARTS.items():
         if share < size:
@@ -99,7 +99,7 @@ def part_of(name):
 
 
 def tagged_sentences(text):
-    """Yields the `(token, tag)` pairs of each sentence of prose that contains marked code."""
+    """Yields a list of `(token, tag)` pairs for each sentence that contains marked code."""
     for paragraph in paragraphs(text):
         marked = CODE.sub(lambda match: f"{BEGIN}{match[2].strip()}{END}", paragraph)
         if "`" in marked or "**" in marked:  # unmatched marks are ambiguous
@@ -116,7 +116,7 @@ def tagged_sentences(text):
 
 
 def tag(tokens):
-    """Yields each token except the marks of code, with its tag."""
+    """Yields `(token, tag)` for each token except `BEGIN` and `END`, which enclose code."""
     state = "O"
     for token in tokens:
         if token in (BEGIN, END):

@@ -36,7 +36,7 @@ from tfreps._src.data.text_files import stream_lines
 from tfreps._src.files.atomic_files import is_stream
 from tfreps._src.runs.run_folder import run_files
 
-# Options that apply to a biLM only, and to vectors of tokens or pieces only.
+# Options that apply only to a biLM, only to vectors of tokens or pieces, and only to texts.
 ONLY_BILM = {
     *("format", "token_column", "separator", "layers", "mix", "gamma"),
     *("batch_tokens", "cache", "max_sentence_tokens"),
@@ -220,14 +220,14 @@ def embed_pieces(options, found):
 
 
 def blocks_of_lines(options):
-    """Yields lists of the lines of the text."""
+    """Yields the lines of the text in lists of up to 1,024."""
     lines = iter(stream_lines(options.text))
     while block := list(itertools.islice(lines, LINES)):
         yield block
 
 
 def check_unused(options, found, names):
-    """Raises a ValueError if one of the options is given, which do not apply to the model."""
+    """Raises a ValueError if an option of `names`, which do not apply to the model, is given."""
     for group in COMMAND.groups:
         for name, option in group.options.items():
             if name in names and getattr(options, name) != option.default:
@@ -252,7 +252,7 @@ def embed_tokens(options, found):
         write(options, file, encoder, counts)
     say_written(options, file, f"{sentences:,} sentences, {counts.total():,} tokens")
     if isinstance(found.bilm, BiLM) and found.bilm.vocabulary_size is None:
-        say_cut(counts, found.bilm.max_characters - 2)  # without the markers of a word
+        say_cut(counts, found.bilm.max_characters - 2)  # two ids mark the start and the end
 
 
 def say_cut(counts, most):
@@ -332,7 +332,7 @@ def first_pass(options):
 
 
 def marker(options, bilm, text_digest):
-    """Returns the options and the hashes that determine the vectors in the file."""
+    """Returns a dict of the options, and of hashes of the model and the text, for `--resume`."""
     config = {key: value for key, value in bilm.get_config().items() if key != "name"}
     digest = hashlib.sha256(json.dumps(config, sort_keys=True, default=str).encode())
     for weight in bilm.weights:

@@ -58,9 +58,9 @@ COMMAND = Command(
         Group("columns", "Columns of files for a tagger.", FOR_TAGGERS),
         Group("calibration", "Temperature scaling of confidences.", {
             "fit_temperature": Option(
-                bool, False, "Fit the temperature, by which the scores of the model are divided, "
-                "to the data, and store it in the model of the run. The data must be held out from "
-                "training; use the validation data, and evaluate on the test data afterwards.",
+                bool, False, "Fit the temperature to the data, and store it in the model of the "
+                "run, which divides its scores by it. The data must be held out from training; use "
+                "the validation data, and evaluate on the test data afterwards.",
             ),
             "temperature": Option(
                 float, None, "Store this temperature in the model of the run before it is "
@@ -125,7 +125,10 @@ def evaluate(options):
 
 @contextlib.contextmanager
 def locked_to_store(options, path):
-    """Locks the run if its model will be written, after checking the folder."""
+    """Context manager that locks the run folder `path` if a temperature will be stored in it.
+
+    Raises ValueError if the model is a preset or an address, in which none can be stored.
+    """
     if not options.fit_temperature and options.temperature is None:
         yield
         return
@@ -133,23 +136,26 @@ def locked_to_store(options, path):
 
     if path != pathlib.Path(options.model) or RunFolder.open(path).is_preset:
         raise ValueError(
-            "The temperature is stored in the run folder of the model; "
-            f"{options.model} is not a local run folder. Store the temperature in the run that the "
-            "model was published from, and publish it again."
+            "MODEL must be a local run folder, in which the temperature can be stored; got "
+            f"{options.model}. Store the temperature in the run that the model was published from, "
+            "and publish it again."
         )
     with locked(path, COMMAND.name):
         yield
 
 
 def read_examples(options, run, is_tagger):
-    """Reads the tagged sentences or the labeled texts."""
+    """Returns the list of tagged sentences for a tagger, or of labeled texts for a classifier."""
     if is_tagger:
         return read_tagged_files(options, options.data, kept=run.options)
     return labeled_texts.read_files(options.data, options, run.options)
 
 
 def measure(options, run, trained, examples):
-    """Returns the metrics; with two labels, at the best threshold of the validation data."""
+    """Returns a dict of metrics.
+
+    For a classifier with two labels, the threshold is the one that was best on the validation data.
+    """
     from tfreps._src.reports.calibration import threshold_of_results
     from tfreps._src.reports.evaluation import evaluate_classifier, evaluate_tagger
 
@@ -161,7 +167,7 @@ def measure(options, run, trained, examples):
 
 
 def fit_to(options, trained, examples):
-    """Returns the `FittedTemperature` of the examples."""
+    """Fits the temperature to examples with known tags or labels; returns `FittedTemperature`."""
     from tfreps._src.inference.temperature import fit_temperature
 
     if trained.is_tagger:
@@ -180,13 +186,13 @@ def store_temperature(run, temperature):
 
 
 def calibration_of(results, nll):
-    """Returns the temperature and what depends on it."""
+    """Returns a dict of the negative log-likelihood, the temperature and calibration errors."""
     names = "temperature", "calibration_error", "span_calibration_error"
     return {"nll": nll, **{name: results[name] for name in names if name in results}}
 
 
 def check_fit(options, is_tagger):
-    """Raises ValueError for flags that have no effect on the data of this kind of model."""
+    """Raises ValueError for options of a tagger's data with a classifier, and vice versa."""
     kind, other = ("a tagger", "a classifier") if is_tagger else ("a classifier", "a tagger")
     for name in FIELDS if is_tagger else FOR_TAGGERS:
         if getattr(options, name) is not None:

@@ -82,7 +82,7 @@ def evaluate(options):
             f"{run.path} does not contain vocabulary.txt, which is needed to read --text. Restore "
             "the file."
         )
-    run.results()  # raises an error now if they cannot be read
+    run.results()  # a damaged results.json is reported before the evaluation
     counts = data.count_corpus(options.text, vocabulary, skip_blank=True)
     unigrams = None
     if options.unigram_from:
@@ -199,7 +199,7 @@ def unigram_perplexity(vocabulary, train, counts):
 
 
 def _with_ends(vocabulary, counts):
-    """Returns how often each token is predicted, unknown tokens and sentence ends included."""
+    """Returns how often each token id is predicted, int `[V]`, with unknown tokens and `</S>`."""
     seen = counts.token_counts.copy()
     seen[vocabulary.unknown_id] += counts.unknown_tokens
     seen[vocabulary.end_id] += counts.sentences

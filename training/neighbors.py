@@ -21,13 +21,13 @@ from tfreps._src.cli.options import Option
 from tfreps._src.cli.progress import make_progress
 from tfreps._src.data.text_files import stream_lines
 
-SHOWN = 3  # occurrences of the word
-AROUND = 5  # words shown on either side
-LONGEST = 200  # tokens; longer sentences are skipped
+SHOWN = 3  # number of occurrences of the word whose neighbors are printed
+AROUND = 5  # number of words printed on each side
+LONGEST = 200  # maximum number of tokens; longer sentences are skipped
 SENTENCES = 2000  # default maximum for a biLM, whose tokens are all compared
 LINES = 1024  # number of texts that are embedded together
-OFTEN = 10  # minimum occurrences of a word that the command chooses
-COMMON = 0.004  # maximum share of such a word among all tokens, which excludes articles and commas
+OFTEN = 10  # minimum number of occurrences of a word that the command chooses
+COMMON = 0.004  # maximum share of this word among all tokens, which excludes articles and commas
 COMMAND = Command(
     "neighbors",
     __doc__,
@@ -147,7 +147,10 @@ def print_words(options, found):
 
 
 def read_sentences(path, limit):
-    """Returns the distinct sentences among the first `limit` of 1 to `LONGEST` tokens, as lists."""
+    """Returns the distinct sentences of a file, each as a list of tokens.
+
+    It reads the first `limit` sentences that have 1 to `LONGEST` tokens.
+    """
     sentences = (tuple(line.split()) for line in stream_lines(path))
     fitting = (sentence for sentence in sentences if 0 < len(sentence) <= LONGEST)
     distinct = list(dict.fromkeys(itertools.islice(fitting, limit)))
@@ -166,7 +169,7 @@ def missing(word, words, options):
 
 
 def embed(found, sentences):
-    """Returns the top-layer vectors of all tokens, minus their mean, scaled to length 1."""
+    """Returns the top-layer vectors of all tokens minus their mean, of length 1, `[N, D]`."""
     vectors = np.concatenate(found.encode(sentences, layers="top"))
     vectors -= vectors.mean(axis=0)
     return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
@@ -210,7 +213,7 @@ def most_different(vectors, count):
 
 
 def nearest(vectors, token, positions, sentences, count):
-    """Yields pairs `(token, cosine)` of the nearest tokens of other sentences, one per context."""
+    """Yields `(index, cosine)` of the nearest tokens in other sentences, each context once."""
     cosines = vectors @ vectors[token]  # [N]
     shown = {in_context(sentences, positions[token])}
     for other in np.argsort(-cosines, kind="stable").tolist():
@@ -223,7 +226,7 @@ def nearest(vectors, token, positions, sentences, count):
 
 
 def in_context(sentences, place):
-    """Returns a token in brackets with a few words on either side."""
+    """Returns a str of the token at `(sentence, index)` in brackets, and 5 words on each side."""
     number, i = place
     words = sentences[number]
     before, after = words[max(0, i - AROUND) : i], words[i + 1 : i + 1 + AROUND]

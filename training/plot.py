@@ -198,7 +198,7 @@ def draw_attention(options):
 
 
 def draw_positions(options):
-    """Draws the position vectors of a model, or sinusoidal ones, float32 `[P, D]`."""
+    """Returns a figure of the position vectors of a model, or of sinusoidal ones without MODEL."""
     from tfreps._src.inference.attention import POSITIONS, position_table
     from tfreps._src.inference.load import load
     from tfreps._src.layers.position_embedding import sinusoids

@@ -47,7 +47,7 @@ def show(options):
 
 
 def as_text(preset):
-    """Returns all facts of a row of the table, one per line."""
+    """Returns a text with all fields of a `Preset`, one per line."""
     lines = [f"{preset.name}: {preset.description}", f"language: {preset.language}"]
     lines.append(f"tokens: {preset.tokens}")
     count = f"{preset.parameters:,}" if preset.parameters else "unknown"

@@ -126,7 +126,7 @@ def make_model(options, run):
 
 
 def make_tokenizer(options):
-    """Returns the tokenizer that the flags describe."""
+    """Returns a tokenizer for --tokens, from --vocabulary or from the training text."""
     lower = {"lowercase": not options.cased}
     if options.vocabulary is None:
         if options.tokens == "wordpiece":
@@ -159,7 +159,7 @@ def check_length(options, encoder):
 
 
 def make_train_batches(options, model, tokenizer):
-    """Returns the training batches and the counts of the text, and prints the counts."""
+    """Returns the training batches and a dict of counts of the text, which it also prints."""
     from tfreps._src.distribute.data_share import data_share
 
     share = data_share(options)
@@ -176,7 +176,7 @@ def make_train_batches(options, model, tokenizer):
 
 
 def make_batches(options, model, tokenizer, files, shuffle=False, **sizes):
-    """Returns the batches of files that this worker reads."""
+    """Returns the `MaskedLMBatches` of text files."""
     return data.MaskedLMBatches(
         data.read_documents(files, tokenizer, options.format, options.fields),
         tokenizer,

@@ -20,7 +20,7 @@ from tfreps._src.cli.elmo_options import GROUPS, SIZES
 MAY_CHANGE = ("histograms",)
 SIZE = "elmo_small"
 NUM_SAMPLED = 8192  # as in bilm-tf
-SAMPLE_BATCHES = 40  # training sentences of all lengths, whose full-softmax perplexity is logged
+SAMPLE_BATCHES = 40  # number of training batches whose full-softmax perplexity is logged
 COMMAND = Command(
     "pretrain-elmo",
     __doc__,
@@ -105,7 +105,7 @@ def train(options, earlier):
 
 
 def read_vocabulary(options, earlier):
-    """Reads the vocabulary from the run to resume, else from --vocabulary, else from --init."""
+    """Returns the vocabulary of the run to resume, else of --vocabulary, else of --init."""
     from tfreps._src.presets import local_copy
 
     if earlier and earlier.vocabulary_path.exists():
@@ -119,7 +119,10 @@ def read_vocabulary(options, earlier):
 
 
 def make_model(options, vocabulary):
-    """Returns the pretrainer, new or loaded from --init, and Adagrad's accumulators by path."""
+    """Returns the pretrainer, new or loaded from --init, and a dict of Adagrad's accumulators.
+
+    The dict maps paths of variables to arrays. It is empty for a new model.
+    """
     from tfreps._src.models.precision import POLICIES
     from tfreps._src.models.sizes import ELMO
     from tfreps._src.runs.bilm_loading import continue_pretraining, set_vocabulary, word_options
@@ -127,7 +130,7 @@ def make_model(options, vocabulary):
 
     sizes = {name: getattr(options, name) for name in SIZES if name != "dropout"}
     sizes = {name: value for name, value in sizes.items() if value is not None}
-    # Fixed names, which Keras does not number: names of the optimizer variables contain them.
+    # Fixed names: Keras would number its own, and names of optimizer variables contain them.
     changes = {"dtype": POLICIES[options.precision], "name": "bilm"}
     if options.dropout is not None:
         changes["dropout"] = options.dropout
@@ -179,7 +182,7 @@ def make_batches(options, model, vocabulary, share):
 
 
 def make_held_out(options, model, vocabulary, counts, share):
-    """Returns the held-out sentences, and a sample of the training sentences to compare with.
+    """Returns the batches of --validation, and a sample of training batches to compare with.
 
     Both are `None` without --validation. The sample is also `None` without a sampled softmax. If
     each worker reads its own files, the sample is drawn from the first file only.

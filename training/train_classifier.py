@@ -165,7 +165,7 @@ def make_batches(options, name, part, indexer, label_set):
             each = len(labels) / len(counts)
             order["sentence_weights"] = [each / counts[label] for label in labels]
         if options.truncation_rate:
-            # The special tokens at both ends stay.
+            # The special tokens at both ends of a text for BERT are never removed.
             num_protected = int(encoder_options.ENCODERS[options.encoder].brings_tokens)
             more = options.truncation_rate, options.seed, options.max_length, num_protected
             order["truncation"] = data.RandomTruncation(tokens, *more)
@@ -191,7 +191,10 @@ def make_model(options, inputs, label_set):
 
 
 def measure(trained, parts):
-    """Returns the metrics; for two labels, with the best threshold of the validation data."""
+    """Returns a dict of the metrics of the validation and test data.
+
+    For two labels, both are measured with the threshold that is best on the validation data.
+    """
     from tfreps._src.reports.evaluation import evaluate_classifier
 
     measured, threshold = {}, "best" if len(trained.names) == 2 else None

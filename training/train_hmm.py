@@ -183,7 +183,7 @@ def train(options):
 
 
 def read_unlabeled(options):
-    """Reads the tokens of each line of --unlabeled."""
+    """Returns the list of tokens of each line of --unlabeled; `[]` without the option."""
     if not options.unlabeled:
         return []
     files = data.find_files(options.unlabeled)
@@ -197,7 +197,7 @@ def read_unlabeled(options):
 
 
 def token_ids(indexer, sentences):
-    """Returns the token ids of each sentence."""
+    """Returns a list with the token ids of each sentence, int `[T]`."""
     lengths = [len(tokens) for tokens in sentences]
     row = indexer([[token for tokens in sentences for token in tokens]])["token_ids"].numpy()[0]
     return np.split(row, np.cumsum(lengths)[:-1])
@@ -222,7 +222,7 @@ def make_score(model, indexer, tag_set, sentences):
 
 
 def smooth(model, counts, options, score):
-    """Sets the probabilities; with "tuned", searches for the best smoothing of one table at a time.
+    """Sets the probabilities of the model. With "tuned", tunes the smoothing table by table.
 
     Returns:
         dict. Maps the name of each table to its smoothing, or `"floor"` to the floor.
@@ -252,7 +252,10 @@ def smooth(model, counts, options, score):
 
 
 def learn_more(model, ids, counts, smoothing, options, score):
-    """Runs Baum-Welch and keeps the best step on validation data, or the last one without them."""
+    """Runs Baum-Welch, keeps one step, and returns a dict of results.
+
+    The step is the one that is best on the validation data, or the last one without such data.
+    """
     steps, kept = [], (score() if score else None, 0, model.get_weights())
 
     def progress(step, log_likelihood):
@@ -296,7 +299,7 @@ def say(run, train, model, results):
 
 
 def figures(part, found):
-    """Returns a line with the scores of tokens and, with a tag scheme, of spans."""
+    """Returns a line with the scores of the tokens and, with a tag scheme, of the entities."""
     from tfreps._src.reports.calibration import format_calibration
 
     def three(scores):

@@ -176,7 +176,7 @@ def test_temperatures_that_cannot_be_fitted_or_stored(tags, labels, tmp_path, ca
     assert (run / "model.keras").read_bytes() == kept and not (run / "results.json").exists()
     tfreps.load(tags[0]).save_to_preset(tmp_path / "preset")
     err = refused(capsys, "evaluate", tmp_path / "preset", "--data", tags[1], "--fit-temperature")
-    assert "preset is not a local run folder" in err
+    assert "MODEL must be a local run folder" in err and "preset. Store the temperature" in err
     with locked(tags[0], "train-tagger"):
         err = refused(capsys, "evaluate", tags[0], "--data", tags[1], "--fit-temperature")
     assert "is in use: process" in err

@@ -125,7 +125,7 @@ class Tagger(SentenceTagger, PublishedTagger, SentenceLossModel, keras.Model):
     >>> encoder = BiLSTMEncoder(TokenEmbedder(vocabulary_size=9), units=4)
     >>> tagger = Tagger(encoder, ["O", "B-PER", "I-PER"], "bio")
     >>> sorted(tagger.tag({"token_ids": tf.constant([[3, 9, 0]])}))
-    ['confidences', 'mask', 'tags']
+    ['confidences', 'mask', 'span_confidences', 'spans', 'tags']
     """
 
     _unused_arguments = {
