@@ -71,7 +71,7 @@ def killed(folder, options):
         os.kill(workers_of(process.pid)[0], signal.SIGKILL)
     check_exit(process)
     same = read_lines(folder / "killed") == read_lines(folder / "undisturbed")
-    again = "attempt 2 ended" in (folder / "log.txt").read_text(encoding="utf-8")
+    again = "attempt 2 succeeded" in (folder / "log.txt").read_text(encoding="utf-8")
     print(
         f"killed: a worker after {seconds / 2:.0f} s; attempts {2 if again else 1}; "
         f"{read_schema(folder / 'killed')['annotated']:,} records; sorted bytes "

@@ -3,7 +3,7 @@
     python -m benchmarks.precision
     python -m benchmarks.precision --only tagger --repeats 5
 
-The models have random weights and the sizes that the training programs have by default; a name ends
+The models have random weights and the sizes that the training commands have by default; a name ends
 with the number of rows and the tokens of each row. Each row of the table runs in its own process,
 in which steps in float32 and in bfloat16 alternate, so that other load slows both. "float32" and
 "bfloat16" are tokens per second (of one direction for a biLM), from the median step. "ratio" is the

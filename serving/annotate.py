@@ -50,9 +50,9 @@ WRITING = {
         str, "jsonl", "Format of the output.", ["jsonl", "parquet", "avro", "tfrecord"]
     ),
     "outputs": Option(
-        str, None, "Outputs of the signature to write, or spans. Defaults to the tags and "
-        "spans of a tagger, the labels of a classifier, or the vector of the text (default, or "
-        "vectors of a text embedder).",
+        str, None, "Names of the outputs of the signature to write; spans writes the spans of a "
+        "tagger. Defaults to the tokens, tags, confidences and spans of a tagger, the labels and "
+        "probabilities of a classifier, or the vector of the text.",
         many=True, metavar="NAME",
     ),
     "prefix": Option(
@@ -83,8 +83,8 @@ RUNNING = {
         "cores divided by --workers. It changes results only by rounding.", at_least=1,
     ),
     "batch_size": Option(
-        int, 1024, "Number of records in a batch, which is sorted by length and divided by "
-        "--batch-tokens.", at_least=1
+        int, 1024, "Number of records that are sorted by length together, and then divided into "
+        "calls of the model.", at_least=1
     ),
     "batch_tokens": Option(
         int, 4096, "Maximum number of tokens in a call of the model, padding included.", at_least=1
@@ -139,7 +139,7 @@ def annotate(options, pipeline_options):
 
 
 def split_arguments(argv):
-    """Returns the arguments of this command, and those after `--`, which are Beam's."""
+    """Returns the list of arguments of this command, and the list of Beam's, which follow `--`."""
     argv = sys.argv[1:] if argv is None else list(argv)
     if "--" not in argv:
         return argv, []
@@ -148,7 +148,7 @@ def split_arguments(argv):
 
 
 def import_annotate_corpus():
-    """Imports Beam, without its warning about missing clients of BigQuery."""
+    """Returns the function `annotate_corpus`; hides Beam's warning about BigQuery on import."""
     if importlib.util.find_spec("apache_beam") is None:
         raise ValueError(
             "tfreps annotate needs Apache Beam, which is not installed. Install it in an "
@@ -165,7 +165,8 @@ def import_annotate_corpus():
 def say(options, result):
     """Prints what was written and the next command."""
     shards = [path for path in result.files if "/annotated-" in path.replace("\\", "/")]
-    again = "" if result.attempts == 1 else f" A worker was lost; attempt {result.attempts} ended."
+    lost = f" A worker was lost; attempt {result.attempts} succeeded."
+    again = "" if result.attempts == 1 else lost
     print(
         f"Wrote {options.output}: {result.annotated:,} annotated records, {result.tokens:,} "
         f"tokens, in {len(shards)} files.{again}"

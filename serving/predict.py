@@ -86,10 +86,10 @@ def saved_model_folder(folder):
 def load_signature(folder, name):
     from tfreps._src.files.saved_models import load_saved_model  # imports TensorFlow
 
-    logging.getLogger("absl").setLevel(logging.ERROR)  # it warns about gradients
+    logging.getLogger("absl").setLevel(logging.ERROR)  # hides warnings about gradients
     try:
         signatures = load_saved_model(str(folder)).signatures
-    except Exception as error:  # damaged protobufs, missing files and others have their own types
+    except Exception as error:  # damaged protobufs and missing files raise various types
         raise ValueError(f"{folder} cannot be loaded as a SavedModel: {error}") from error
     if name not in signatures:
         known = ", ".join(signatures) or "none"
@@ -129,7 +129,7 @@ def described(signature, sentences, full):
 
 
 def of_vectors(row, length, full):
-    """Returns the number of tokens of a sentence, and the shapes and values of its vectors."""
+    """Returns a dict of the number of tokens, and of the shapes and values of the vectors."""
     output = {"tokens": length}
     if "tokens" in row:  # a BERT model splits words into pieces
         output["pieces"] = row.pop("tokens")
@@ -141,7 +141,7 @@ def of_vectors(row, length, full):
 
 
 def of_tags(row, length, full):
-    """Returns the tokens, tags and confidences of a tagger and, with a tag scheme, its spans."""
+    """Returns a dict of the tokens, tags, confidences and, with a tag scheme, spans."""
     output = {"tokens": row["tokens"], "tags": row["tags"]}
     output["confidences"] = [round(float(share), 4) for share in row["confidences"]]
     if "spans" in row:
@@ -154,7 +154,10 @@ def of_tags(row, length, full):
 
 
 def of_label(row, length, full):
-    """Returns the number of tokens, and the label with its probability (all, with --full)."""
+    """Returns a dict of the number of tokens, the label and its probability.
+
+    If `full` is `True`, the dict also has the probabilities of all labels.
+    """
     output = {"tokens": length, "label": row["label"]}
     output["probability"] = round(row["probability"], 4)
     if full:

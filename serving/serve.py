@@ -152,8 +152,8 @@ def make_server(options):
 def spread_operations():
     """Lets TensorFlow run at least 4 operations concurrently, even on machines with fewer cores.
 
-    Otherwise, operations of small requests would wait for large operations of other requests. Each
-    thread stores the kernels of oneDNN for all shapes that it has seen, so there are no more.
+    Otherwise, operations of small requests would wait for large operations of other requests. More
+    threads would take more memory: each stores oneDNN's kernels for all shapes that it has seen.
     """
     import tensorflow as tf
 

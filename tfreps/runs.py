@@ -1,4 +1,4 @@
-"""Creates, opens, continues and publishes the run folders of training programs."""
+"""Creates, opens, continues and publishes the run folders of training commands."""
 
 from tfreps._src.runs import (
     RunFolder,

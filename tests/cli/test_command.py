@@ -300,7 +300,7 @@ def test_a_recipe_is_found_by_its_name_and_a_file_by_its_path(tmp_path):
     (tmp_path / "own.json").write_text('{"batch_size": 9}')
     words = ["--run", "r", "--config", str(tmp_path / "own.json")]
     assert with_recipes.parse(words).batch_size == 9
-    with pytest.raises(ValueError, match="Cannot read papers: .* The recipes are paper.$"):
+    with pytest.raises(ValueError, match=r"recipe \(paper\); papers does not exist.$"):
         with_recipes.parse(["--run", "r", "--config", "papers"])
     shown = " ".join(with_recipes.help_text().split())
     assert "or the name of a recipe (paper). Flags override it." in shown

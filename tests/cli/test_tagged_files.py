@@ -82,8 +82,8 @@ def test_tokens_that_raw_text_would_not_have(capsys):
     check_tokens(sentences, "words")
     shown = capsys.readouterr().out.splitlines()
     assert [line[:58] for line in shown] == [
-        "Warning: --tokens words does not give back the tokens of 5",
-        "Warning: --tokens words does not give back the tokens of 1",
+        "Warning: --tokens words does not reproduce the tokens of 5",
+        "Warning: --tokens words does not reproduce the tokens of 1",
     ]
     assert "of 10% of the training sentences: 'U.N.' becomes 'U . N .'. " in shown[1]
 

@@ -1,4 +1,4 @@
-"""Fixtures of the training programs: a corpus and a trained run of each kind."""
+"""Fixtures of the training commands: a corpus and a trained run of each kind."""
 
 import pytest
 

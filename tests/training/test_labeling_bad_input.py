@@ -1,4 +1,4 @@
-"""Tests bad input of the training programs: one line, exit code 2, and no files."""
+"""Tests bad input of the training commands: one line, exit code 2, and no files."""
 
 import pathlib
 

@@ -6,7 +6,7 @@ from tfreps._src.cli.options import Option, listed
 
 
 def _state(value):
-    """Returns the value; if it is `carry`, raises an error with the reason."""
+    """Returns the value of --elmo-initial-state; raises an error with the reason for `carry`."""
     if value == "carry":
         raise argparse.ArgumentTypeError(
             "must be zero or warm; with carry, the vectors of a sentence would depend on the "

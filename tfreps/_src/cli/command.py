@@ -130,9 +130,10 @@ class Command:
         return re.sub(r"`([\w=]+)`", flag, text)
 
     def parse(self, argv: list[str] | None = None) -> argparse.Namespace:
-        """Returns the options of a command, checked; without `argv`, those of this process.
+        """Parses and checks the arguments `argv`, by default those of this process.
 
-        After the help, or an error of `argparse`, SystemExit is raised.
+        Returns a Namespace with the value of each option. After the help is printed, or after an
+        error of `argparse`, SystemExit is raised.
         """
         argv = sys.argv[1:] if argv is None else list(argv)
         given = self._given(argv)
@@ -146,7 +147,7 @@ class Command:
         return options
 
     def check(self, options) -> None:
-        """Checks that required options are given, values are valid, and each option is used."""
+        """Raises ValueError for a missing option, an invalid value, or a rule that is broken."""
         for name, option in self.arguments.items():
             check_value(option.metavar or name, getattr(options, name), option)
         for name, option in self.options.items():
@@ -163,7 +164,7 @@ class Command:
     ) -> argparse.ArgumentParser:
         """Returns the parser, in which the values of the dict `given` replace defaults.
 
-        `levels` are those of the options that it has. A parser with keys only serves to show help.
+        `levels` selects the options that it has. A parser with keys is only used to show help.
         """
         parser = Parser(
             prog=f"tfreps {self.name}",
@@ -209,7 +210,7 @@ class Command:
         return " ".join([f"tfreps {self.name}", *words, "[options]"])
 
     def _is_required(self, name):
-        """Returns True if an option must be given; the run to resume may give all but itself."""
+        """Returns True if an option must be given as a flag, and not by the run to resume."""
         return self.options[name].required is True and (not self.resumes or name == "run")
 
     def _example_lines(self):
@@ -217,7 +218,7 @@ class Command:
         return ["\n".join(["examples:", *lines])] if lines else []
 
     def _note(self, levels):
-        """Returns the end of the help, which names `--help-all` or explains keys; or `None`."""
+        """Returns the last line of the help, which names `--help-all` or explains keys, or None."""
         more = sum(option.level == ADVANCED for option in self.options.values())
         counts = {"more option": more, "key": len(self.keys)}
         shown = [f"{n} {what}{'s' * (n > 1)}" for what, n in counts.items() if n]
@@ -309,7 +310,7 @@ class Command:
         return f"{typed}={value_name(name, self.options[name])}"
 
     def _given(self, argv):
-        """Returns the options from the --config file, and from the run to resume."""
+        """Returns a dict of the options in --config, in --set, and in the run to resume."""
         first = Parser(prog=f"tfreps {self.name}", add_help=False, allow_abbrev=False)
         first.add_argument("--config")
         if self.keys:
@@ -346,8 +347,8 @@ class Command:
         path = pathlib.Path(self.recipes.get(name, name))
         if self.recipes and not path.exists():
             raise ValueError(
-                f"Cannot read {name}: there is no such file or recipe. The recipes are "
-                f"{listed(list(self.recipes))}."
+                f"--config must be a JSON file or a recipe ({listed(list(self.recipes), 'or')}); "
+                f"{name} does not exist."
             )
         given = read_json(path)
         for key in given:

@@ -45,7 +45,7 @@ class HelpFormatter(argparse.HelpFormatter):
 
 
 def value_name(name: str, option: Option) -> str:
-    """Returns the name of the value of an option in the help."""
+    """Returns the name of an option's value in the help, such as `FILE`, `N` or `{tab,json}`."""
     if option.kind is bool:
         return "false" if option.default else "true"
     if option.choices:

@@ -37,13 +37,11 @@ class EncoderKind(NamedTuple):
 
     options: dict[str, Option]
     help: str
-    heads: tuple[str, ...] = HEADS  # those that can use the encoder
-    pooling: str = "mean"  # default of classifiers
-    gives_scores: bool = False  # whether the encoder outputs a score for each tag
+    heads: tuple[str, ...] = HEADS  # kinds of model that can use the encoder
+    pooling: str = "mean"  # default value of --pooling
+    gives_scores: bool = False  # whether the encoder outputs a score for each tag or label
     brings_tokens: bool = False  # whether the encoder has its own tokenizer and vocabulary
-    width: str | None = (
-        None  # name of the option that gives the width of its matrix multiplications
-    )
+    width: str | None = None  # name of the option for the width of its matrix multiplications
 
 
 WORDS = {
@@ -94,7 +92,7 @@ ELMO = {
         bool, False, "Train the biLM together with the model.", needs="elmo or elmo_weights"
     ),
 }  # fmt: skip
-# Shown in the group "words" of the help; those of `OF_EMBEDDER` in the group "encoder".
+# The help shows these options in the group "words", and those of `OF_EMBEDDER` in "encoder".
 VECTORS = {
     "max_characters": Option(
         int, 50, "Number of character ids per word that --characters reads.", at_least=3,
@@ -297,7 +295,10 @@ def encoder_table(head: str) -> dict[str, Option]:
 
 
 def with_readers(table: dict[str, Option], head: str) -> dict[str, Option]:
-    """Adds a rule to each option that only some encoders read; the rule names these encoders."""
+    """Returns a copy of a table in which options name the encoders that read them.
+
+    They do so in a rule of `needs`. Options that all encoders read are unchanged.
+    """
     kinds, found = {n: kind for n, kind in ENCODERS.items() if head in kind.heads}, {}
     for name, row in table.items():
         readers = [kind for kind in kinds if name in kinds[kind].options]

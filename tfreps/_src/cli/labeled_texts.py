@@ -9,7 +9,7 @@ from tfreps._src.data.labeled.splits import stratified_split
 from tfreps._src.data.labeled.text_columns import FIRST_ROWS, QUOTES
 from tfreps._src.text.tokenizers import tokenize
 
-MANY = 10  # so many texts with different labels are a sign that columns are swapped
+MANY = 10  # at least this many texts without a repeated label mean that columns are swapped
 OPTIONS = {
     "format": Option(
         str, "tab", "Format of the files: label<TAB>text (tab), columns with a header (csv, tsv), "
@@ -64,7 +64,7 @@ class TextPart(NamedTuple):
 
 
 def read_files(files: list[str], options, kept=None) -> list[LabeledText]:
-    """Reads labeled texts, including empty ones, as the options describe them.
+    """Returns the labeled texts of files, including empty ones, read with the options.
 
     The options `kept` of a run replace options that are `None`; those of columns only if the run
     was trained on files of the same format.
@@ -77,7 +77,10 @@ def read_files(files: list[str], options, kept=None) -> list[LabeledText]:
 
 
 def read_parts(options, bert=None) -> dict[str, TextPart]:
-    """Reads all parts of the data; without --validation, holds out a share of the texts."""
+    """Returns a dict from "train", "validation" and "test" to the given parts of the data.
+
+    Without --validation, a share of the training texts is held out for it.
+    """
     parts = {}
     for part in PARTS:
         if given := getattr(options, part):
@@ -141,13 +144,13 @@ def cut_texts(options, texts, bert=None) -> tuple[list[list[str]], int]:
                 f"most {longest:,}. Shorten it, or use --too-long truncate."
             )
         if bert is not None:
-            del own[longest - 1 : -1]  # the separator stays
+            del own[longest - 1 : -1]  # keeps the final separator token
             num_truncated += 1
     return tokens, num_truncated
 
 
 def check_labels(label_set, parts, monitor) -> None:
-    """Raises ValueError for fewer than two labels, or if the monitor cannot be measured."""
+    """Raises ValueError for fewer than two labels, or if --monitor cannot be measured."""
     if len(label_set) < 2:
         raise ValueError(
             f"All texts of --train have the label {label_set.names[0]!r}; expected at least "

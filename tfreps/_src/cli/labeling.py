@@ -18,7 +18,7 @@ def prepare(options, earlier):
 
 
 def fit(model, batches, held_out, run, monitor, options, begun=None):
-    """Trains a model with `fitting.training.fit` and shows its progress."""
+    """Trains a model with `fitting.training.fit`, whose result it returns; prints the progress."""
     if not held_out:
         print(
             "There is no validation data: the last weights are saved instead of the best ones. "
@@ -28,10 +28,10 @@ def fit(model, batches, held_out, run, monitor, options, begun=None):
 
 
 def finish(run, model, best, measured, command):
-    """Writes the results and the figures of a run, and prints a summary.
+    """Writes the results and plots of a run, and prints a summary.
 
-    `measured` maps each part of the data, such as `"test"`, to its metrics. `command` applies the
-    model.
+    `measured` maps each part of the data, such as `"test"`, to its metrics. `command` is the name
+    of the command that applies the model, `"tag"` or `"classify"`.
     """
     run.write_results({**run.results(), "best": best, **measured})
     last = measured.get("test") or measured.get("validation") or {}

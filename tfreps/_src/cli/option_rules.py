@@ -38,7 +38,7 @@ class Term(NamedTuple):
         return next((name for name in names if name in table), None)
 
     def holds(self, options, table: Table) -> bool:
-        """Returns True if the term holds."""
+        """Returns True if the option of the term is given or, with values, has one of them."""
         name = self.option(table)
         if name is None:
             return False
@@ -102,7 +102,10 @@ def unused_options(options, table: Table) -> list[str]:
 
 
 def brought_by(name: str, table: Table, but: tuple[str, ...] = ()) -> Table:
-    """Returns a copy of a table whose options, except `but`, exclude one that determines them."""
+    """Returns a copy of a table in which all options, except `but`, exclude the option `name`.
+
+    For example, `--init` determines the sizes of a model, which cannot be given together with it.
+    """
     return {
         own: row if own in (name, *but) else row._replace(excludes=(name, *_rules(row.excludes)))
         for own, row in table.items()

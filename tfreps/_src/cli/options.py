@@ -131,7 +131,7 @@ def _short(number):
 
 
 def from_json(value, option: Option):
-    """Converts a value from a JSON file as the flag of the option converts a text."""
+    """Converts a value from a JSON file to the type of the option, and checks its choices."""
     if value is None and option.default is None:
         return None
     if option.kind is bool:

@@ -34,7 +34,7 @@ def check_output(path: Path | None, overwrite: bool = False, inputs: Iterable[Pa
 
 
 def check_overwrite(path: Path, overwrite: bool = False, inputs: Iterable[Path] = ()) -> None:
-    """Performs the checks of `check_output`, except that the parent folder need not exist yet."""
+    """Raises a ValueError as `check_output` does, but accepts a parent folder that is missing."""
     given = path
     path = pathlib.Path(path).resolve()  # also resolves "missing/../a.txt" to "a.txt"
     if not path.exists():

@@ -4,7 +4,7 @@ import sys
 import time
 from collections.abc import Callable
 
-OFTEN, SELDOM = 1.0, 10.0  # seconds between lines: on a terminal, and otherwise
+OFTEN, SELDOM = 1.0, 10.0  # seconds between lines on a terminal, and in a file or pipe
 
 
 def make_progress(what: str, total: int | None = None) -> Callable[[int, int], None]:
@@ -35,7 +35,7 @@ def make_progress(what: str, total: int | None = None) -> Callable[[int, int], N
 
 
 def of_totals(progress: Callable[[int, int], None]) -> Callable[[int, int], None]:
-    """Returns a function of the numbers so far, which passes on those since its last call."""
+    """Returns a function that takes running totals, and calls `progress` with their increase."""
     before = [0, 0]
 
     def update(things: int, tokens: int) -> None:

@@ -3,7 +3,7 @@
 from tfreps._src.cli.command import Group
 from tfreps._src.cli.options import Option, with_levels
 
-MOST_SENTENCES = 1_000  # lines of --sentences
+MOST_SENTENCES = 1_000  # maximum number of lines of --sentences that are read
 MODELS = {
     "model_config": Option(
         str, None, "Model config file in the format of TensorFlow Serving, such as models.config, "

@@ -23,7 +23,7 @@ NUM_COMPARED = 2000  # training sentences whose tokens `check_tokens` compares
 BETWEEN_CJK = re.compile(
     "(?<=[{0}]) (?=[{0}])".format("\u3000-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef")
 )
-MAX_DIFFERING = 0.05  # share of these that may be tokenized differently without a warning
+MAX_DIFFERING = 0.05  # share of sentences that may be tokenized differently without a warning
 SCHEMES = ["bio", "iob1", "bioes", "bilou", "bmes", "none"]
 SAME_LETTERS = {"bio": "iob1", "iob1": "bio"}
 PARTS = "train", "validation", "test"
@@ -86,7 +86,7 @@ def as_in_training(name: str, needs: str | tuple = ()) -> Option:
 def read_tagged_files(
     options, files, format="format", kept=None, read_tags=True
 ) -> list[TaggedSentence]:
-    """Reads tagged sentences as the options of a command describe them.
+    """Returns the tagged sentences of files, read with the options of a command.
 
     `format` is the name of the option that contains the format. The options `kept` of a run replace
     options that are `None`; columns and separator only if the run was trained on files of the same
@@ -136,7 +136,7 @@ def check_tokens(sentences, how: str, bert=None) -> None:
         return
     ours, theirs = first_difference(*differing[0])
     print(
-        f"Warning: --tokens {how} does not give back the tokens of {share:.0%} of the training "
+        f"Warning: --tokens {how} does not reproduce the tokens of {share:.0%} of the training "
         f"sentences: {ours!r} becomes {' '.join(theirs)!r}. tfreps tag and exports would split raw "
         "text in the same way. Choose another value of --tokens, such as treebank for English "
         "newswire, characters for single Chinese characters, or spaces for text that is already "

@@ -31,11 +31,12 @@ LENGTHS = {"epochs", "steps"}
 def run_training(command, options, train, may_change=()):
     """Locks the run folder and calls `train` with the options and the run to resume, or `None`.
 
-    `may_change` are names of options that may differ when a run is resumed, besides `MAY_CHANGE`.
+    `may_change` has names of options that may differ when a run is resumed, in addition to those
+    of `MAY_CHANGE`.
     If a signal ends the command, `Stopped` is raised.
     """
     changeable = MAY_CHANGE.union(may_change, LENGTHS if is_length_free(options) else ())
-    if getattr(options, "precision", None) == AUTO:  # a resumed run keeps its own; see `settle`
+    if getattr(options, "precision", None) == AUTO:  # `settle` keeps that of the resumed run
         changeable.add("precision")
     if has_data(options.run):
         changeable.update(TRAINING_DATA)
@@ -154,9 +155,10 @@ def resume_command(run, distribute=None) -> str:
 
 
 def say_start(run, model, what, step=0):
-    """Prints the number of parameters, the run folder, `what` is trained, and how to watch it.
+    """Prints the number of parameters, the run folder, and a command that shows the progress.
 
-    `step` is the number of steps of the resumed run, or 0 for a new run.
+    `what` is the rest of the sentence: the size of the data and the number of steps. `step` is the
+    number of steps that a resumed run has done, or 0 for a new run.
     """
     total = model.count_params()
     trained = sum(math.prod(weight.shape) for weight in model.trainable_weights)
