@@ -27,10 +27,10 @@ def array_rows(path: str, largest_dimension: int) -> Iterator[tuple[bytes, bytes
 
 
 def _mapped(path: str, largest_dimension: int) -> np.ndarray:
-    """Returns the array of a file without reading it whole: float of 16 to 64 bits, `[V, D]`."""
+    """Maps the array of a file into memory; returns floats of 16 to 64 bits, `[V, D]`."""
     try:
-        with np.errstate(over="raise"), warnings.catch_warnings():  # their number may overflow
-            warnings.simplefilter("ignore")  # about files that Python 2 wrote
+        with np.errstate(over="raise"), warnings.catch_warnings():  # the shape may overflow
+            warnings.simplefilter("ignore")  # ignores one for files that Python 2 wrote
             matrix = np.lib.format.open_memmap(path, mode="r")  # never unpickles
     except (ValueError, SyntaxError, ArithmeticError, tokenize.TokenError) as error:
         raise ValueError(
@@ -47,7 +47,7 @@ def _mapped(path: str, largest_dimension: int) -> np.ndarray:
 
 
 def _words(path: str, count: int) -> list[str]:
-    """Returns the words of the rows, in their order."""
+    """Returns the words of the array in the file `path`, whose `count` rows are their vectors."""
     file = _word_file(path)
     words = _parquet_words(file, count) if file.endswith(".parquet") else _text_words(file, count)
     if len(words) != count:
@@ -59,7 +59,7 @@ def _words(path: str, count: int) -> list[str]:
 
 
 def _word_file(path: str) -> str:
-    """Returns the file named like the array or, without one, the only file that may have words."""
+    """Returns the path of the file of words, which is named like the array or alone of its kind."""
     folder, stem = os.path.dirname(path) or ".", path.removesuffix(".npy")
     named = [stem + ending for ending in WORD_FILES if os.path.isfile(stem + ending)]
     others = [
@@ -77,7 +77,7 @@ def _word_file(path: str) -> str:
 
 
 def _text_words(file: str, count: int) -> list[str]:
-    """Returns the lines of a text file, of which at most `count + 1` are read."""
+    """Returns at most the first `count + 1` lines of a text file, without their line ends."""
     words = []
     with open(file, "rb") as lines:
         for line in lines:
@@ -88,7 +88,7 @@ def _text_words(file: str, count: int) -> list[str]:
 
 
 def _parquet_words(file: str, count: int) -> list[str]:
-    """Returns the only column of strings of a Parquet file."""
+    """Returns the only column of strings of a Parquet file, which must have `count` rows."""
     try:
         import pyarrow  # pyright: ignore[reportMissingImports]
         import pyarrow.parquet  # pyright: ignore[reportMissingImports]

@@ -184,7 +184,8 @@ def add_boundaries(
 ) -> tuple["tf.Tensor", "tf.Tensor"]:
     """Adds `start` and `end` to each sentence; returns the ids `[B, T+2, ...]` and their mask.
 
-    `ids` are int32 `[B, T]` or `[B, T, C]` and 0 after the `lengths`, int32 `[B]`.
+    `ids` are int32 `[B, T]` or `[B, T, C]`, and 0 after the first `lengths` tokens of each
+    sentence. `lengths` are int32 `[B]`.
     """
     import tensorflow as tf
 

@@ -154,7 +154,7 @@ class TokenIndexer(tf.Module):
         return features
 
     def with_vocabulary_file(self, path: str | os.PathLike[str]) -> "TokenIndexer":
-        """Returns a copy whose table is the file `path`, which a SavedModel copies to its assets.
+        """Returns a copy that reads its table from the file `path`, an asset of the SavedModel.
 
         The characters and words of `word_characters` are stored in files in the same folder.
         """
@@ -211,7 +211,7 @@ class TokenIndexer(tf.Module):
 
 
 def _as_strings(tokens):
-    """Returns tokens as a str tensor; lists of different lengths are not padded here."""
+    """Returns tokens as a str tensor; raises a ValueError for lists of different lengths."""
     try:
         return tf.convert_to_tensor(tokens, tf.string)
     except (TypeError, ValueError) as error:

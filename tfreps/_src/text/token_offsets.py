@@ -1,4 +1,4 @@
-"""Offsets of tokens: where each token of a text comes from, in Unicode code points."""
+"""token_offsets: the start and end of each token in its text, in Unicode code points."""
 
 from collections.abc import Sequence
 
@@ -19,11 +19,11 @@ def token_offsets(
     the first ones of each text; `texts` is str `[N]`. Offsets count Unicode code points. They are 0
     on padding.
 
-    Every tokenizer copies characters from the text to the tokens in their order, and drops others
-    by their class: white space; the `dropped_characters` of a BERT tokenizer; and accents at the
-    start of its words. So the characters of the text that are in no class are, in order, those of
-    the tokens, and counting them gives the offsets. Accents inside a token directly follow, apart
-    from dropped characters, the character before them.
+    Every tokenizer copies characters from the text to the tokens in their order, and drops those of
+    certain classes: white space; the `dropped_characters` of a BERT tokenizer; and accents at the
+    start of its words. The remaining characters of the text are therefore, in order, those of the
+    tokens, and counting them gives the offsets. Accents inside a token directly follow, apart from
+    dropped characters, the character before them.
     """
     anywhere, leading = ((), ()) if isinstance(method, str) else method.dropped_characters
     codes = tf.strings.unicode_decode(texts, "UTF-8")  # [N, (C)]
@@ -32,7 +32,7 @@ def token_offsets(
     kept = _positions_without(is_dropped)  # [kept], positions in all texts
     # [base], positions in `kept`
     base = _positions_without(_is_among(tf.gather(codes.values, kept), leading))
-    ranks = tf.searchsorted(tf.gather(kept, base), text_starts)  # [N], of the first in each text
+    ranks = tf.searchsorted(tf.gather(kept, base), text_starts)  # [N], number before each text
     shape = tf.shape(tokens)
     characters = tf.strings.unicode_decode(tf.reshape(tokens, [-1]), "UTF-8")  # [N * T, (C)]
     accents = characters.with_values(tf.cast(_is_among(characters.values, leading), "int32"))
@@ -72,7 +72,10 @@ def _is_space(codes: tf.Tensor) -> tf.Tensor:
 
 
 def _is_among(codes: tf.Tensor, ranges: Sequence[tuple[int, int]]) -> tf.Tensor:
-    """Returns True for code points in inclusive ranges, which do not overlap."""
+    """Returns a bool tensor, True for code points in the ranges.
+
+    A range contains its last code point. The ranges do not overlap.
+    """
     if not ranges:
         return tf.zeros_like(codes, "bool")
     borders = [border for first, last in sorted(ranges) for border in (first, last + 1)]
@@ -80,11 +83,11 @@ def _is_among(codes: tf.Tensor, ranges: Sequence[tuple[int, int]]) -> tf.Tensor:
 
 
 def _positions_without(flags: tf.Tensor) -> tf.Tensor:
-    """Returns the positions of False, int32."""
+    """Returns the positions at which `flags` is False, int32 `[number of them]`."""
     return tf.cast(tf.where(tf.logical_not(flags))[:, 0], "int32")
 
 
 def _at(values: tf.Tensor, positions: tf.Tensor) -> tf.Tensor:
-    """Returns the values at positions; 0 beyond the end, where only padding is."""
+    """Returns the values at the given positions, and 0 for those of padding beyond the end."""
     values = tf.concat([values, [0]], 0)
     return tf.gather(values, tf.clip_by_value(positions, 0, tf.size(values) - 1))

@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 from tfreps._src.text.tokenizers import Method, WordSplitter, check_method, tokenize
 
-# White space that ends a word for the tokenizers of BERT. Some drop the other kinds, and join the
-# characters around them.
+# White space at which every BERT tokenizer ends a word. Some of them drop other white space and
+# join the characters around it.
 _BERT_WHITE_SPACE = frozenset(" \t\n\r")
-_IDEOGRAPHS = "\u4e00", "\u9fff"  # the most frequent ones, first and last
+_IDEOGRAPHS = "\u4e00", "\u9fff"  # first and last of the most frequent ones
 
 
 class StreamToken(NamedTuple):
@@ -36,8 +36,8 @@ class TokenStream:
       token depends on the next word.
     - BERT: from the last space, tab, line end or, if each is a token, Chinese character.
 
-    Pieces are strings, so they cannot split a character, but may split a token, a character and
-    its combining marks, or `\\r\\n`.
+    The parts of the text are strings, so their boundaries are never inside a character. They may be
+    inside a token, between a character and its combining marks, or inside `\\r\\n`.
 
     Args:
         method: str or tokenizer, as for `tfreps.text.tokenize`.
@@ -55,16 +55,20 @@ class TokenStream:
         check_method(method)
         self.method: Method | WordSplitter = method
         self._held = ""  # text that is not in a final token
-        self._offset = 0  # number of characters before it
+        self._offset = 0  # number of characters before the held text
         self._gap = ""  # text between the last final token and the held text
         self._cut = _cuts(method)
 
     def append(self, text: str) -> tuple[list[StreamToken], list[StreamToken]]:
-        """Returns the tokens that became final, and those of the rest if the text ended here."""
+        """Adds a part of the text; returns its final tokens, and those that may still change.
+
+        The second list contains the tokens that the rest would have if the text ended here.
+        """
         held = self._held + text
         cut = self._cut(held)
         if self.method in ("treebank", "words"):
-            rows = tokenize([held], self.method)  # the text after the cut affects that before it
+            # The text after the cut affects the tokens before it.
+            rows = tokenize([held], self.method)
         else:
             rows = tokenize([held[:cut], held[cut:]], self.method)
         found = list(self._placed(held, [token for row in rows for token in row]))
@@ -78,12 +82,12 @@ class TokenStream:
         return final, found[len(final) :]
 
     def close(self) -> list[StreamToken]:
-        """Returns the tokens of the rest, which are final at the end of the text."""
+        """Returns the remaining tokens, which are final because the text has ended."""
         _, rest = self.append("")
         return rest
 
     def _placed(self, text: str, tokens: Sequence[str]) -> Iterator[StreamToken]:
-        """Yields the tokens of the held text with their places in the whole text."""
+        """Yields the tokens of the held text with their positions in the whole text."""
         gap = self._gap
         last = 0
         for token, (start, end) in zip(tokens, _places(text, tokens), strict=True):
@@ -94,8 +98,8 @@ class TokenStream:
 def _places(text: str, tokens: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Yields the start and the end of each token in the text.
 
-    Tokenizers keep all characters except white space and those that BERT drops, such as control
-    characters, which may be inside of a token.
+    In the text, a token may contain characters that BERT's tokenizers drop, such as control
+    characters.
 
     >>> list(_places("a \\x00bc", ["a", "bc"]))
     [(0, 1), (3, 5)]
@@ -112,7 +116,7 @@ def _places(text: str, tokens: Sequence[str]) -> Iterator[tuple[int, int]]:
 
 
 def _cuts(method: Method | WordSplitter) -> Callable[[str], int]:
-    """Returns a function of a text: the number of characters whose tokens cannot change."""
+    """Returns a function from a text to the number of its first characters with final tokens."""
     if method in ("characters", "words"):  # `append` holds the last word back
         return len
     if method == "treebank":
@@ -139,7 +143,7 @@ def _start_of_last_complete_word(text: str) -> int:
 
 
 def _bert_ends(tokenizer: WordSplitter) -> Callable[[str], bool]:
-    """Returns a function that is True for characters after which a tokenizer starts a new word."""
+    """Returns a function from a character to True if a new word always starts after it."""
     first, last = _IDEOGRAPHS
     are_tokens = tokenize([f"x{first}x"], tokenizer) == [["x", first, "x"]]
     return lambda c: c in _BERT_WHITE_SPACE or (are_tokens and first <= c <= last)

@@ -26,13 +26,13 @@ _ATTACHED = (
     r"\x{fff9}-\x{fffb}\x{13430}-\x{1343f}\x{1bca0}-\x{1bca3}\x{1d173}-\x{1d17a}\x{e0001}"
     r"\x{e0020}-\x{e007f}\x{1f3fb}-\x{1f3ff}"
 )
-# Signs that U+200D attaches to a sign before it: blocks that contain all pictographs.
+# Blocks of Unicode that contain all pictographs, which U+200D joins to the sign before them.
 _JOINED = (
     r"\x{a9}\x{ae}\x{203c}\x{2049}\x{2122}\x{2190}-\x{23ff}\x{24c2}\x{25a0}-\x{27bf}"
     r"\x{2900}-\x{297f}\x{2b00}-\x{2bff}\x{3030}\x{303d}\x{3297}\x{3299}\x{1f000}-\x{1f1e5}"
     r"\x{1f200}-\x{1f3fa}\x{1f400}-\x{1faff}\x{1fc00}-\x{1fffd}"
 )
-_FLAG = r"\x{1f1e6}-\x{1f1ff}"  # letters that form a flag in pairs
+_FLAG = r"\x{1f1e6}-\x{1f1ff}"  # regional indicators, two of which form a flag
 _SIGN = rf"(?:[{_FLAG}][{_ATTACHED}]*[{_FLAG}]|[^{_WHITE_SPACE}{_ATTACHED}])"
 _WORD = "|".join([
     rf"[\pL\pN_][\pL\pN_{_ATTACHED}]*",
@@ -60,14 +60,14 @@ _TREEBANK = (
         r"\1 . \2",
     ),
     (r"(\.\.+|--+|[;!?%…—()\[\]{}<>\"“”«»‘£€¥]|\p{Lu}*\$)", r" \1 "),
-    (r"([,:])([^\p{Nd},:/]|$)", r" \1 \2"),  # but not in 10,000 or 10:30 or https://
-    (rf"([^{_WHITE_SPACE}'’])(['’]+)([{_WHITE_SPACE}]|$)", r"\1 \2\3"),  # dogs '
-    (rf"(^|[{_WHITE_SPACE}])(['’])(\pL\pL\pL)", r"\1\2 \3"),  # ' hello, but not 'll
-    (
+    (r"([,:])([^\p{Nd},:/]|$)", r" \1 \2"),  # unless in 10,000 or 10:30 or https://
+    (rf"([^{_WHITE_SPACE}'’])(['’]+)([{_WHITE_SPACE}]|$)", r"\1 \2\3"),  # dogs' becomes dogs '
+    (rf"(^|[{_WHITE_SPACE}])(['’])(\pL\pL\pL)", r"\1\2 \3"),  # 'hello becomes ' hello, not 'll
+    (  # it's becomes it 's
         rf"([^{_WHITE_SPACE}'’])(['’](?:[sSmMdD]|ll|LL|re|RE|ve|VE))([{_WHITE_SPACE}]|$)",
         r"\1 \2\3",
     ),
-    (rf"(\pL)([nN]['’][tT])([{_WHITE_SPACE}]|$)", r"\1 \2\3"),
+    (rf"(\pL)([nN]['’][tT])([{_WHITE_SPACE}]|$)", r"\1 \2\3"),  # didn't becomes did n't
 )
 
 # RE2 patterns and replacements, applied in order; white space then separates the tokens.
@@ -112,10 +112,10 @@ def tokenize(
     - "words": runs of letters, numerals (Unicode categories L and N) and underscores are tokens,
       and so is every other character except white space. `don't!` becomes `don ' t !`. Marks,
       joiners, soft hyphens, variation selectors and other format characters belong to the character
-      before them; emoji that U+200D joins and flags are one token (Unicode's standard 29).
+      before them; a flag, or emoji that U+200D joins, are one token (Unicode's standard 29).
     - "treebank": separates punctuation and contractions from words, as the Penn Treebank and
       CoNLL-2003 do: `U.N.`, `3.50` and `O'Neill` are tokens, and `didn't` becomes `did n't`. Suits
-      texts of one sentence: within a text, the period of a capitalized word with less than five
+      texts of one sentence: within a text, the period of a capitalized word with fewer than five
       letters stays attached to it, as in `Mr. Smith`. Quotation marks do not change, and `cannot`
       is one token.
     - a BERT tokenizer: splits texts into words, as its `word_rules` define them, not into pieces.
@@ -161,7 +161,7 @@ def tokenize(
 
 
 def rules_of(method: Method | WordSplitter) -> Sequence[tuple[str, str]]:
-    """Returns the RE2 patterns and replacements after which white space separates the tokens."""
+    """Returns `(RE2 pattern, replacement)` pairs, after which white space separates the tokens."""
     return _RULES[method] if isinstance(method, str) else method.word_rules
 
 

@@ -119,7 +119,7 @@ def _text_rows(file: File, path: str) -> Iterator[VectorRow]:
 
 
 def _filled(lines: Iterable[bytes], path: str, first_line: int) -> Iterator[tuple[str, bytes]]:
-    """Yields the place and the bytes of each line that is not blank."""
+    """Yields each line that is not blank, as its place (file and line number) and its bytes."""
     for number, data in enumerate(lines, first_line):
         place = f"{path}, line {number}"
         if len(data) == LONGEST_LINE:
@@ -129,7 +129,7 @@ def _filled(lines: Iterable[bytes], path: str, first_line: int) -> Iterator[tupl
 
 
 def _sample(rows: Iterator[tuple[str, bytes]]) -> list[tuple[str, bytes]]:
-    """Removes the first rows of a file, about `CHUNK` bytes, from an iterator and returns them."""
+    """Takes the first rows from an iterator, about `CHUNK` bytes, and returns them as a list."""
     sample, size = [], 0
     while size < CHUNK and (row := next(rows, None)):
         sample.append(row)
@@ -138,7 +138,7 @@ def _sample(rows: Iterator[tuple[str, bytes]]) -> list[tuple[str, bytes]]:
 
 
 def _first_line(file: File, path: str) -> bytes:
-    """Returns the first line; raises an error if the file does not look like a text file."""
+    """Returns the first line; raises a ValueError if it is not that of a text file."""
     first = without_mark(file.readline(LONGEST_LINE))
     if not first:
         raise ValueError(
@@ -196,14 +196,14 @@ def _dimension(sample: list[tuple[str, bytes]], header: tuple[int, int] | None) 
 
 
 def _num_numbers(data: bytes) -> int:
-    """Returns how many fields at the end of a row are numbers, its first field excluded."""
+    """Returns how many fields at the end of a row are numbers; the first field never counts."""
     fields = data.split()[1:]
     others = (count for count, field in enumerate(reversed(fields)) if not _is_number(field))
     return next(others, len(fields))
 
 
 def _split(data: bytes, dimension: int) -> tuple[bytes, bytes] | None:
-    """Returns the token and the numbers of a row, or `None` if their number is wrong."""
+    """Returns the token and the numbers of a row, or `None` unless it has `dimension` numbers."""
     row = data.rstrip()
     if row.count(b" ") == dimension and b"\t" not in row:
         token, _, numbers = row.partition(b" ")
@@ -275,7 +275,7 @@ def _binary_rows(file: File, path: str) -> Iterator[VectorRow]:
 
 
 def _check_size(path: str, count: int, dimension: int) -> None:
-    """Raises an error if an uncompressed file is smaller than its header implies."""
+    """Raises a ValueError if an uncompressed file is smaller than its header implies."""
     needed = count * (4 * dimension + 1)
     if not path.endswith(".gz") and needed > os.path.getsize(path):
         raise ValueError(

@@ -192,7 +192,10 @@ def with_most_frequent(
 
 
 def _positions(numbered: Iterable[tuple[int, str]], source: str) -> dict[str, int]:
-    """Maps tokens to positions; rejects files that bilm-tf would silently misread."""
+    """Returns a dict from tokens to positions, given pairs `(position, token)`.
+
+    Raises a ValueError if a token is not valid or is repeated, or if a special token is missing.
+    """
     positions: dict[str, int] = {}
     for position, token in numbered:
         line = position + 1

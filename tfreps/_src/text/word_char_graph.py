@@ -17,10 +17,11 @@ from tfreps._src.text.word_char_ids import (
 
 
 class WordCharGraph(tf.Module):
-    """TensorFlow graph of a `WordCharIndexer`: str `[...]` to int32 `[..., 1 + C]`, or its part.
+    """TensorFlow graph of a `WordCharIndexer`, from str `[...]` to int32 `[..., 1 + C]`.
 
-    An empty string yields zeros, because string tensors are padded with empty strings. Bytes that
-    are not valid UTF-8 are read as U+FFFD. The tables are stored in files in `folder`, which a
+    As there, the last axis has the size C without words, and 1 without characters. An empty string
+    yields zeros, because string tensors are padded with empty strings. Bytes that are not valid
+    UTF-8 are read as U+FFFD. The tables are stored in files in `folder`, which a
     SavedModel copies to its assets; if `folder` is `None`, they are constants of the graph.
     """
 
@@ -40,7 +41,7 @@ class WordCharGraph(tf.Module):
         self.rows: Any = boundary_rows(count, indexer.vocabulary_size, self.size)
 
     def __call__(self, tokens: tf.Tensor, empty: int | tf.Tensor = 0) -> tf.Tensor:
-        """Returns the ids of tokens; `empty` are those of an empty string."""
+        """Returns the ids of tokens; those of an empty string are `empty`."""
         shape = tf.shape(tokens)
         flat = tf.strings.unicode_transcode(tf.reshape(tokens, [-1]), "UTF-8", "UTF-8")  # [N]
         flat = tf.strings.substr(flat, 0, self.size - 2, unit="UTF8_CHAR")
@@ -55,7 +56,7 @@ class WordCharGraph(tf.Module):
         return tf.ensure_shape(ids, [*tokens.shape, len(self.rows[0])])
 
     def _of_characters(self, characters: Any) -> tf.Tensor:
-        """Returns the ids of at most C - 2 characters of each token with markers, `[N, C]`."""
+        """Returns the ids of the characters of each token, markers and padding, int32 `[N, C]`."""
         known = characters.with_flat_values(self.characters(characters.flat_values) + 1)
         known = known.to_tensor(0, shape=[None, self.size - 2])  # [N, C - 2]
         ends = tf.cast(characters.row_lengths()[:, None], "int32") + 1  # [N, 1]
@@ -67,6 +68,6 @@ class WordCharGraph(tf.Module):
 
 
 def _table(entries, special, folder, name):
-    """Returns a `PieceTable` of the entries and then the special ones; others are `<oov>`."""
+    """Returns a `PieceTable` of `entries` and `special`, in which other strings are `<oov>`."""
     path = None if folder is None else os.path.join(folder, name)
     return PieceTable([*entries, *special], len(entries), path)

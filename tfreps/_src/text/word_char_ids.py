@@ -13,7 +13,7 @@ SENTENCE_START, SENTENCE_END = "<bos>", "<eos>"
 # Special entries, which have the last ids in this order; padding is last, as in `CharCNNEncoder`.
 SPECIAL_CHARACTERS = "<oov>", SENTENCE_START, SENTENCE_END, "<bow>", "<eow>", "<pad>"
 SPECIAL_WORDS = "<oov>", SENTENCE_START, SENTENCE_END
-LEAST_CHARACTERS = len(SENTENCE_START) + 2  # ELMoForManyLangs needs them for its boundaries
+LEAST_CHARACTERS = len(SENTENCE_START) + 2  # ELMoForManyLangs makes room for "<bos>" and markers
 
 
 class WordCharIndexer:

@@ -79,8 +79,8 @@ class WordVectors(NamedTuple):
         tokens = list(tokens)
         check_not_negative(missing_std=missing_std)
         exact, lower = _wanted(tokens, lowercase_fallback)
-        # Level of each token: 2 if it was found, 1 if only its lower-case form was found.
         matrix = None
+        # 2 for tokens that were found, 1 for those of which only the lower-case form was found.
         level = np.zeros(len(tokens), np.int8)
         for row in vector_rows(os.fspath(path), file_format):
             if matrix is None:  # allocated only after a whole row of this dimension has been read
@@ -111,7 +111,11 @@ class WordVectors(NamedTuple):
 def _wanted(
     tokens: list[str], lowercase_fallback: bool
 ) -> tuple[dict[bytes, list[int]], dict[bytes, list[int]]]:
-    """Returns two dicts that map tokens and their lower-case forms, as bytes, to positions."""
+    """Returns two dicts from the UTF-8 bytes of tokens to the rows that need their vector.
+
+    The keys of the first are the tokens, and those of the second are the lower-case forms of tokens
+    that differ from theirs, if `lowercase_fallback` is `True`.
+    """
     exact: dict[bytes, list[int]] = {}
     lower: dict[bytes, list[int]] = {}
     for position, token in enumerate(tokens):

@@ -18,8 +18,8 @@ CHINESE: Ranges = (
     (0x2F800, 0x2FA1F),
 )
 _PRIVATE_USE = ((0xE000, 0xF8FF), (0xF0000, 0xFFFFD), (0x100000, 0x10FFFD))
-# No character outside these ranges has an accent, another case, or one of the categories below.
-_LIVELY = (*range(0x20000), *range(0x2F800, 0x2FA20), *range(0xE0000, 0xE0200))
+# All code points whose character has an accent, another case, or one of the categories below.
+_CHECKED = (*range(0x20000), *range(0x2F800, 0x2FA20), *range(0xE0000, 0xE0200))
 _LINE_ENDS = "\t\n\r"
 # Tokens of CharacterTokenizer that represent several characters.
 NUMBER = "#NUM#"
@@ -30,26 +30,26 @@ WORD_PATTERN = "[A-Za-z]+"
 @functools.cache
 def controls() -> Ranges:
     """Returns the control, format and private-use characters and U+FFFD."""
-    found = [c for c in _LIVELY if _category(c) in ("Cc", "Cf") and chr(c) not in _LINE_ENDS]
+    found = [c for c in _CHECKED if _category(c) in ("Cc", "Cf") and chr(c) not in _LINE_ENDS]
     return (*as_ranges([*found, 0xFFFD]), *_PRIVATE_USE)
 
 
 @functools.cache
 def spaces() -> Ranges:
     """Returns the white space of BERT's tokenizer: Unicode category Z, tab, LF and CR."""
-    return as_ranges(c for c in _LIVELY if _category(c)[0] == "Z" or chr(c) in _LINE_ENDS)
+    return as_ranges(c for c in _CHECKED if _category(c)[0] == "Z" or chr(c) in _LINE_ENDS)
 
 
 @functools.cache
 def white_space() -> Ranges:
     """Returns the characters for which `str.isspace` is true."""
-    return as_ranges(c for c in _LIVELY if chr(c).isspace())
+    return as_ranges(c for c in _CHECKED if chr(c).isspace())
 
 
 @functools.cache
 def punctuation() -> Ranges:
     """Returns the characters that are words by themselves: Unicode category P and ASCII symbols."""
-    return as_ranges(c for c in _LIVELY if _category(c)[0] == "P" or _is_ascii_sign(c))
+    return as_ranges(c for c in _CHECKED if _category(c)[0] == "P" or _is_ascii_sign(c))
 
 
 @functools.cache
@@ -61,7 +61,7 @@ def replacements(lowercase: bool, strip_accents: bool) -> dict[str, str]:
     capital sigma becomes `σ` even at the end of a word.
     """
     found = {}
-    for c in map(chr, _LIVELY):
+    for c in map(chr, _CHECKED):
         if 0xD800 <= ord(c) < 0xE000:
             continue
         new = unicodedata.normalize("NFD", c) if strip_accents else c

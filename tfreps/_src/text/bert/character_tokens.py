@@ -257,7 +257,7 @@ class CharacterTokenizer(PieceTokenizer):
 def count_tokens(
     texts: Iterable[str], progress: Callable[[int, int], None] | None = None, **options: Any
 ) -> Counter[str]:
-    """Counts the tokens of texts without replacing any token with `#UNK#`."""
+    """Returns the counts of the tokens of texts; no token is replaced with `#UNK#`."""
     check_list("`texts`", texts)
     tokenize = CharacterTokenizer(CharacterTokenizer.SPECIAL_TOKENS, **options).tokenize
     counts: Counter[str] = Counter()
@@ -272,6 +272,6 @@ def count_tokens(
 
 
 def _placed(tokens: Mapping[int, str], size: int) -> list[str]:
-    """Returns the tokens with ids less than `size`, and placeholders for unused ids, as a list."""
+    """Returns a list of the tokens with the ids 0 to `size - 1`, with `#UNUSED...#` in the gaps."""
     special = dict(enumerate(CharacterTokenizer.SPECIAL_TOKENS))
     return [special.get(n) or tokens.get(n) or f"#UNUSED{n}#" for n in range(size)]

@@ -9,7 +9,7 @@ from tfreps._src.text.bert.character_classes import re2_class
 from tfreps._src.text.code_ranges import as_ranges
 
 _SURROGATES = range(0xD800, 0xE000)
-_FIRST_RARE = 0x20000  # ideographs, tags and private use from here on are not compared
+_FIRST_RARE = 0x20000  # from here on, characters (ideographs, tags, private use) are not compared
 
 
 class FastNormalizer(tf.Module):
@@ -48,7 +48,7 @@ class FastNormalizer(tf.Module):
 
 
 def _same_characters(normalizer: Any, changes: CharacterChanges) -> str:
-    """Returns a regular expression for texts of characters that both handle alike."""
+    """Returns a regular expression that matches texts for which both give the same result."""
     codes = [code for code in range(_FIRST_RARE) if code not in _SURROGATES]
     texts = tf.constant([chr(code) for code in codes])
     same = (normalizer.normalize(texts) == changes(texts)).numpy()

@@ -16,7 +16,8 @@ _NAMES = {
     "tokenize_chinese_chars": ("split_chinese", bool),
     "handle_chinese_chars": ("split_chinese", bool),
 }
-# Tokenizer classes of transformers for any tokenizer.json, whose options they do not change.
+# Tokenizer classes of transformers that read any tokenizer.json. If tokenizer_config.json names
+# one, the options in tokenizer.json apply.
 _GENERAL = ("PreTrainedTokenizerFast", "TokenizersBackend")
 _CLASSES = (
     "BertTokenizer",
@@ -58,7 +59,10 @@ _TEMPLATES = {
 
 
 def read_whole(path: pathlib.Path) -> tuple[list[str], dict[str, Any]]:
-    """Reads the pieces and options of a tokenizer.json of BERT's form."""
+    """Returns the pieces, in the order of their ids, and the options of a tokenizer.json.
+
+    Raises a ValueError if a part of the file differs from those of BERT's tokenizers.
+    """
     config = read_json(path)
     for name, keys in _PARTS.items():
         _check_part(name, keys, _part(config, name, dict, path), path)
@@ -85,10 +89,10 @@ def read_whole(path: pathlib.Path) -> tuple[list[str], dict[str, Any]]:
 
 
 def read_config(path: pathlib.Path, whole: dict[str, Any]) -> dict[str, Any]:
-    """Reads the options of a tokenizer_config.json and adds those of tokenizer.json.
+    """Returns the options of tokenizer_config.json and those of tokenizer.json, `whole`.
 
     If both define an option, the one in tokenizer_config.json is used, unless the class of the
-    tokenizer is one of those that ignore it.
+    tokenizer is in `_GENERAL`.
     """
     config = read_json(path)
     kind = config.get("tokenizer_class")
@@ -127,7 +131,10 @@ def check_specials(config: dict[str, Any], path: pathlib.Path) -> None:
 
 
 def check_added(tokens: Iterable[object], path: pathlib.Path) -> None:
-    """Raises a ValueError for added tokens, which are matched before a text is split."""
+    """Raises a ValueError if `tokens` contains others than BERT's special tokens.
+
+    Hugging Face finds such tokens in a text before it splits the text into words.
+    """
     specials = WordPieceTokenizer.SPECIAL_TOKENS
     more = [repr(token) for token in map(_content, tokens) if token not in specials]
     if more:
@@ -152,7 +159,7 @@ def _check_part(
 
 
 def _check_ends(processor: dict[str, Any], ids: dict[str, int], path: pathlib.Path) -> None:
-    """Rejects a post-processor that does not enclose texts in `[CLS]` and `[SEP]` as BERT does."""
+    """Raises a ValueError unless a post-processor adds `[CLS]` and `[SEP]` as BERT does."""
     if processor["type"] == "BertProcessing":
         found = [processor.get(end) for end in ("cls", "sep")]
         expected = [[token, ids.get(token)] for token in (_START, _SEPARATOR)]
@@ -170,14 +177,14 @@ def _check_ends(processor: dict[str, Any], ids: dict[str, int], path: pathlib.Pa
 
 
 def _template(processor: dict[str, Any], name: str, path: pathlib.Path) -> list:
-    """Returns the parts of a template and their segments."""
+    """Returns a template as a list of `(part, segment)`, in the form of `_TEMPLATES`."""
     items = _part(processor, name, list, path)
     values = [v for item in items for v in (item.values() if isinstance(item, dict) else [item])]
     return [(v.get("id"), v.get("type_id")) if isinstance(v, dict) else v for v in values]
 
 
 def _options(config: dict[str, Any], path: pathlib.Path) -> dict[str, Any]:
-    """Returns the options of `WordPieceTokenizer` in a config or normalizer."""
+    """Returns the options of `WordPieceTokenizer` that a config or normalizer sets."""
     found = {}
     for theirs, (ours, kind) in _NAMES.items():
         if theirs in config:

@@ -67,10 +67,11 @@ class PieceIndexer(tf.Module):
     def with_vocabulary_file(
         self, path: str | os.PathLike[str], core_ops: bool = True
     ) -> "PieceIndexer":
-        """Returns a copy whose table is the file `path`, which a SavedModel copies to its assets.
+        """Returns a copy that reads its tables from the file `path`, an asset of the SavedModel.
 
-        Without `core_ops`, an operation of tensorflow-text replaces the table that splits words.
-        Raises a ValueError if tensorflow-text is missing or does not support the tokenizer.
+        If `core_ops` is `False`, an operation of tensorflow-text replaces the table that splits
+        words. Raises a ValueError if tensorflow-text is not installed or does not support the
+        tokenizer.
         """
         copy = PieceIndexer(self.tokenizer, self.words)
         copy.graph = self.tokenizer.make_graph(core_ops)

@@ -25,7 +25,7 @@ class PieceGraph(Protocol):
     """`tf.Module` that converts texts `[B]` to ragged int32 ids `[B, None]`.
 
     `table` is the `PieceTable` that splits words, or `None` if tensorflow-text splits them.
-    `default_id` is the id that the table has for other strings.
+    `default_id` is the id that the table returns for strings that it does not contain.
     """
 
     table: Any
@@ -349,7 +349,10 @@ def _cut(texts: list[list[int]], max_pieces: int) -> list[list[int]]:
 
 
 def _check(vocabulary: list[str], specials: Sequence[str], source: str) -> dict[str, int]:
-    """Maps pieces to ids; rejects invalid or repeated pieces and missing special tokens."""
+    """Returns a dict from pieces to ids.
+
+    Raises a ValueError if a piece is not valid or is repeated, or if a special token is missing.
+    """
     ids: dict[str, int] = {}
     for line, piece in enumerate(vocabulary, 1):
         if not isinstance(piece, str):

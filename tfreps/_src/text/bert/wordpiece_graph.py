@@ -47,7 +47,7 @@ class WordPieceGraph(tf.Module):
         self.fast: Any = None  # a tokenizer of tensorflow-text, if it can be used
         self.normalizer: FastNormalizer | None = None
         with tf.init_scope():
-            if core_ops or not tokenizer.split_chinese:  # tensorflow-text always splits Chinese
+            if core_ops or not tokenizer.split_chinese:  # tensorflow-text always does
                 self.table = PieceTable(tokenizer.vocabulary, self.default_id)
             else:
                 self.fast = _fast_tokenizer(tokenizer)
@@ -88,7 +88,10 @@ class WordPieceGraph(tf.Module):
         ids: tf.Tensor,
         starts: tf.Tensor,
     ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-        """Takes the longest possible next piece of each word that has characters left."""
+        """Adds a column with the longest next piece of each word that has characters left.
+
+        Returns the new values of `known`, `ids` and `starts`.
+        """
         sizes = tf.range(1, self.longest_piece + 1)  # [S]
         positions = tf.where(known & (starts < lengths))  # [A, 1]
         # [A], where A is the number of words that have characters left

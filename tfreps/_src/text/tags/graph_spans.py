@@ -76,7 +76,7 @@ def spans_by_row(tags: tf.Tensor, mask: tf.Tensor, rules: SpanRules) -> tf.Tenso
 
 
 def _consecutive(tags, mask, rules):
-    """Returns the real tags of all sentences, each followed by boundaries: `[B * (T + 1)]`."""
+    """Returns the real tags of all sentences, padded with boundaries, int32 `[B * (T + 1)]`."""
     rows, num_tokens = tf.unstack(tf.shape(tags))
     boundary = len(rules.types) - 1
     place = tf.where(mask, tf.cumsum(tf.cast(mask, "int32"), 1) - 1, num_tokens)  # [B, T]
@@ -87,7 +87,7 @@ def _consecutive(tags, mask, rules):
 
 
 def _shifted(values, first):
-    """Moves the columns of `[B, W]` to the right; all values of the first column are `first`."""
+    """Returns `[B, W]` with each column moved to the right by one; the first contains `first`."""
     return tf.pad(values[:, :-1], [[0, 0], [1, 0]], constant_values=first)
 
 

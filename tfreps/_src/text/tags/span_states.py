@@ -41,7 +41,7 @@ def span_states(tags: Sequence[str], scheme: Scheme, mode: SpanMode = "strict") 
     """Returns the `SpanStates` of the K tags of a scheme; `spans` defines the modes."""
     rules = span_rules(tags, scheme, mode)
     boundary = len(tags)
-    depends = bool((rules.starts & rules.continues).any())  # whether it matters that a span is open
+    depends = bool((rules.starts & rules.continues).any())  # True if an open span matters
     copies = [False, True] if depends else [True]
     pairs = [(tag, is_open) for is_open in copies for tag in range(boundary)]
     before, is_open = (np.array(part) for part in zip(*pairs, (boundary, False), strict=True))
@@ -58,7 +58,7 @@ def span_states(tags: Sequence[str], scheme: Scheme, mode: SpanMode = "strict") 
 
 
 def _members(rules: SpanRules, tags: np.ndarray, is_open: np.ndarray) -> np.ndarray:
-    """Returns the open states of each type, int32 `[types, W]`, padded with their number."""
+    """Returns the states inside spans of each type, int32 `[types, W]`, padded with S."""
     rows = [
         np.flatnonzero((rules.types[tags] == kind) & is_open)
         for kind in range(len(rules.type_names))

@@ -106,7 +106,7 @@ def may_follow(tag: TagParts, after: TagParts, scheme: Scheme) -> bool:
 
 
 def starts(tag: TagParts, after: TagParts, scheme: Scheme, mode: SpanMode) -> bool:
-    """Returns `True` if a span starts at `tag`, unless `tag` continues a span."""
+    """Returns `True` if a span starts at `tag`, which follows `after` and continues no span."""
     same = tag.type == after.type
     if mode == "conlleval":
         return tag.role != "O" and (tag.role in "BS" or after.role in "OES" or not same)

@@ -80,7 +80,10 @@ class SpanReader:
         self._before = NOTHING
 
     def read(self, tag: TagParts) -> Span | None:
-        """Reads the next tag, `NOTHING` at the end, and returns the span that ends before it."""
+        """Reads the next tag, or `NOTHING` after the last one.
+
+        Returns the span that ends before this tag, or `None` if none does.
+        """
         before, scheme, mode = self._before, self.scheme, self.mode
         found = None
         if self.start is None or not continues(tag, before, scheme, mode):
