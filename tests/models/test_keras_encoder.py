@@ -225,7 +225,7 @@ def test_a_list_of_inputs_is_also_called_and_served_as_a_dict(tmp_path, capsys):
 def test_classifier():
     outputs = [
         (lambda ids, x: x, "mean"),
-        (lambda ids, x: {"sequence_output": x, "pooled_output": x[:, 0]}, "pooled"),
+        (lambda ids, x: {"sequence_output": x, "pooled_output": x[:, 0]}, "pooled_output"),
     ]
     y = np.array([0, 1, 1])
     for output, pooling in outputs:
