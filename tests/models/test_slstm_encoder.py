@@ -61,8 +61,8 @@ def test_drops_out_of_the_output_in_training_alone():
 
 
 @pytest.mark.slow
-def test_learns_under_fit_what_only_the_order_tells():
-    """The label is which of two words comes first: the sentence node must have exchanged states."""
+def test_fit_learns_labels_that_depend_on_the_order():
+    """The label is which of two words comes first; it is lost if words exchange no states."""
     keras.utils.set_random_seed(0)
     rng = np.random.default_rng(0)
     rest = rng.integers(3, 7, [64, 4])

@@ -134,7 +134,7 @@ def test_dropout_is_in_training_alone():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("normalize_first", [pytest.param(True, marks=pytest.mark.slow), False])
-def test_learns_under_fit_what_only_the_order_tells(normalize_first):
+def test_fit_learns_labels_that_depend_on_the_order(normalize_first):
     """The label is which of two words comes first, among others."""
     keras.utils.set_random_seed(0)
     rng = np.random.default_rng(0)
