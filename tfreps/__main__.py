@@ -1,4 +1,4 @@
-"""The `tfreps` command."""
+"""Runs the `tfreps` command."""
 
 import sys
 

@@ -19,8 +19,8 @@ It is deliberately stricter in the following respects:
   large, are rejected before memory is allocated. Responses that are too large are rejected once
   they are computed (`ServerOptions`). Tokens are counted by the rule that `tfreps export` stores
   with the model. For other models, each text counts as one token.
-- Long requests wait in a separate queue. When its client disconnects or its time is up, a request
-  is stopped, unless it is already running as part of a batch.
+- Long requests wait in a separate queue. A request is stopped when its client disconnects or its
+  time limit is exceeded, unless it is already running as part of a batch.
 - An input must have the shape that its signature declares; TensorFlow Serving leaves this check to
   the graph.
 - JSON must be UTF-8, and an integer must be in the range of its type: 300 for an int8 is

@@ -22,7 +22,7 @@ LARGEST_RATIO = 100  # an archive may unpack to at most this many times its size
 MOST_MEMBERS = 10_000
 LARGEST_READ = 1 << 20  # bytes
 LARGEST_HEADER = 1 << 16  # bytes of the headers before one file of a tar archive
-# In long headers, `tarfile` searches for numbers and for this key in quadratic time.
+# Long runs of digits and repeated keys in a header, which `tarfile` parses in quadratic time.
 SLOW = re.compile(rb"\d{64}|hdrcharset=.*hdrcharset=", re.DOTALL)
 MACOS = ("__MACOSX", ".DS_Store")  # entries that macOS adds to archives
 BROKEN = (
@@ -39,11 +39,11 @@ def is_archive(path: str | os.PathLike[str]) -> bool:
 
 
 def unpack(path: str | os.PathLike[str]) -> pathlib.Path:
-    """Extracts an archive into the cache, once; returns the folder, or the only folder in it.
+    """Returns the folder in the cache into which an archive is extracted, or the only folder in it.
 
-    The files that macOS adds to archives are ignored. Raises a ValueError for an archive that is
-    damaged or encrypted, contains links or unsafe paths, or would unpack to more than
-    `MOST_MEMBERS` files or more than `LARGEST_RATIO` times its size.
+    An archive is extracted only once. The files that macOS adds to archives are ignored. Raises a
+    ValueError for an archive that is damaged or encrypted, contains links or unsafe paths, or would
+    unpack to more than `MOST_MEMBERS` files or more than `LARGEST_RATIO` times its size.
     """
     path = pathlib.Path(path).resolve()
     found = path.stat()
@@ -56,7 +56,7 @@ def unpack(path: str | os.PathLike[str]) -> pathlib.Path:
             except BROKEN as error:
                 raise _broken(path, error) from error
             except OSError as error:
-                if error.errno != errno.EINVAL:  # of a zip without a part in the middle
+                if error.errno != errno.EINVAL:  # if a part of a zip file is missing
                     raise
                 raise _broken(path, error) from error
     inside = list(folder.iterdir())
@@ -80,7 +80,7 @@ def _extract_zip(path: pathlib.Path, folder: pathlib.Path) -> None:
 
 
 def _extract_tar(path: pathlib.Path, folder: pathlib.Path) -> None:
-    """Extracts each file as soon as its header is checked: the archive has no directory."""
+    """Extracts each file of a tar archive, which has no list of its files, after its header."""
     [opened] = [opener for suffix, opener in TARS.items() if path.name.endswith(suffix)]
     check_space(folder, path.stat().st_size)
     with opened(path) as file, replacing(folder) as temporary:
@@ -123,7 +123,7 @@ def _checked_members(
 
 
 class _Headers:
-    """Binary file for `tarfile`, which reads long headers as a whole and parses them slowly.
+    """Binary file that limits the headers that `tarfile` reads, which parses long ones slowly.
 
     `left` is the number of bytes that the headers before the next file may still have, or `None`
     while the content of a file is read.

@@ -28,10 +28,10 @@ def folder_of(kind: str, source: str) -> pathlib.Path:
 def missing(
     path: pathlib.Path, is_complete: Callable[[pathlib.Path], bool] = os.path.exists
 ) -> Iterator[bool]:
-    """Context manager that yields whether a path must still be written, by one process at a time.
+    """Context manager that yields True if a path must be written, while other processes wait.
 
-    `is_complete` is True for a path that need not be written. The lock of a process that was killed
-    is released by the operating system. Raises a ValueError if the folder is not writable.
+    `is_complete` returns True for a path that need not be written. The operating system releases
+    the lock of a process that was killed. Raises a ValueError if the folder is not writable.
     """
     if is_complete(path):
         yield False

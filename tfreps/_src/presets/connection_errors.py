@@ -17,7 +17,7 @@ def naming_source(
     server: str = "the server",
     sentences: Mapping[type[Exception], str] | None = None,
 ) -> Iterator[None]:
-    """Context manager that raises errors of a connection as ValueErrors; errors of the disk pass.
+    """Context manager that raises errors of a connection, but not of the disk, as ValueErrors.
 
     `done` is `"downloaded"` or `"uploaded"`, `hint` is advice at the end of the message, and
     `sentences` maps classes of errors to messages for them, without the source.
@@ -36,7 +36,7 @@ def naming_source(
 
 
 def _reason(error: BaseException | None, server: str, hint: str) -> tuple[str, str]:
-    """Returns the reason of an error, and the hint for it."""
+    """Returns the reason of an error, as a clause, and a hint for the user, as a sentence."""
     if isinstance(error, LocalEntryNotFoundError):
         cause, own = error.__cause__, f"{server} does not respond"
         if isinstance(cause, OfflineModeIsEnabled) or getattr(cause, "response", None) is not None:

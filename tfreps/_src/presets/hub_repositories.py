@@ -109,7 +109,7 @@ def download_repository(address: str) -> pathlib.Path:
     found = parse(address)
     with _naming(address, found, "downloaded", ELSEWHERE):
         folder, commit = _snapshot(found, FILES)
-        found = found._replace(revision=commit)  # of all further files
+        found = found._replace(revision=commit)  # for the other downloads
         modules = _modules(folder)
         if set(modules) - {""}:
             _snapshot(found, FILES, *(place for place in modules if place))
@@ -129,7 +129,7 @@ def download_repository(address: str) -> pathlib.Path:
 def _snapshot(found: Repository, names: tuple[str, ...], *inner: str) -> tuple[pathlib.Path, str]:
     """Downloads files with these names; returns the model's folder in the cache, and the commit.
 
-    The files are those in the folder of the model, or in the `inner` folders of it.
+    The files are those in the folder of the model or, if `inner` is given, in these subfolders.
     """
     prefixes = [glob.escape(f"{found.folder}/{place}".strip("/")) for place in inner or [""]]
     snapshot = pathlib.Path(

@@ -60,7 +60,7 @@ def copy_remote(source: str) -> pathlib.Path:
 
 
 def _names(gfile: Any, source: str) -> list[str]:
-    """Returns the names of the files of a model: those in its folder, and those of its modules."""
+    """Returns the relative paths of the files to copy, in order; see `copy_remote`."""
     names = _listed(gfile, source)
     content = gfile.GFile(f"{source}/{MODULES}", "rb").read() if MODULES in names else b""
     for inner in {"configs", *module_folders(content)} - {""}:

@@ -13,7 +13,7 @@ from tfreps._src.presets.cache_folder import cache_folder
 from tfreps._src.presets.remote_files import copy_remote, is_remote
 from tfreps._src.presets.web_files import download_file
 
-# Last parts of the names of files that belong together.
+# Last parts of the names of the two files of a biLM.
 PAIR = "options.json", "weights.hdf5"
 
 
@@ -79,7 +79,7 @@ def cached_path(source: str | os.PathLike[str]) -> pathlib.Path:
 def local_copy(
     source: str | os.PathLike[str], suffixes: tuple[str, ...] | None = None
 ) -> Iterator[pathlib.Path]:
-    """Context manager that returns `cached_path(source)`; errors in its block name `source`.
+    """Context manager that yields `cached_path(source)`; errors in its block name `source`.
 
     Without it, an error about a file of an archive or of a download would name a folder in the
     cache.
@@ -97,7 +97,7 @@ def local_copy(
     """
     path = cached_path(source)
     local, given = str(path), os.fspath(source)
-    if path.is_file():  # a biLM has two files
+    if path.is_file():  # errors may name either file of a biLM
         local, given = str(path.parent), given.rpartition("/")[0] or "."
     try:
         yield path if suffixes is None or path.is_file() else _only_file(path, suffixes)

@@ -20,7 +20,7 @@ HINT = (
     "server supports this."
 )
 PAGES = ".html", ".htm"
-PLAIN = {"accept-encoding": "identity"}  # the bytes of the file, whose number is known
+PLAIN = {"accept-encoding": "identity"}  # responses are not compressed, so their size is known
 
 
 def download_file(
@@ -74,7 +74,7 @@ def _download(url: str, path: pathlib.Path, checksum: str | None, size: int | No
             other.unlink()
     with naming(path):
         have = partial.stat().st_size if partial.exists() else 0
-        if found is None or have > found:  # the end of the file cannot be recognized, or is passed
+        if found is None or have > found:  # the size is unknown or exceeded
             partial.unlink(missing_ok=True)
             have = 0
         check_space(path, (found or 0) - have)
@@ -105,7 +105,7 @@ def _is_page(path: pathlib.Path) -> bool:
 def _size_and_tag(url: str) -> tuple[int | None, str | None]:
     """Returns the size and the ETag of the file at a URL, each of which is `None` if unknown."""
     response = get_session().head(url, follow_redirects=True, timeout=TIMEOUT, headers=PLAIN)
-    if response.status_code in (403, 405, 501):  # some servers support GET alone
+    if response.status_code in (403, 405, 501):  # some servers support only GET
         return None, None
     hf_raise_for_status(response)
     size = response.headers.get("content-length")

@@ -26,14 +26,14 @@ EMBEDDINGS = (  # layers before those of the Transformer; some encoders lack som
 
 
 class EncoderAndTokenizer(NamedTuple):
-    """`BertEncoder` and its tokenizer of `tfreps.text.bert`."""
+    """Pair of a `BertEncoder` and its tokenizer."""
 
     encoder: BertEncoder
     tokenizer: PieceTokenizer
 
 
 def load_encoder(source: str | os.PathLike[str], **changes: Any) -> EncoderAndTokenizer:
-    """Loads the encoder of a pre-trained BERT model; all of its weights are trainable.
+    """Loads the encoder of a pre-trained BERT model, all of it trainable, and the tokenizer.
 
     The source is a run folder of `tfreps pretrain-bert`, a folder that `save_to_preset` wrote, or a
     checkpoint that `BertEncoder.from_pretrained` supports, with its vocabulary in the same folder;
@@ -109,7 +109,7 @@ def published_tokenizer(path: pathlib.Path, encoder: BertEncoder) -> PieceTokeni
 
 
 def freeze_layers(encoder: BertEncoder, number: int) -> None:
-    """Freezes the embeddings and the first layers of a BERT encoder; with 0 layers, nothing."""
+    """Freezes the embeddings and the first `number` layers of an encoder, or nothing if it is 0."""
     if not 0 <= number <= encoder.num_layers:
         raise ValueError(
             f"The number of frozen layers must be in [0, {encoder.num_layers}]; got {number}."
@@ -135,7 +135,7 @@ def least(*lengths: int | None) -> int | None:
 def changed_encoder(
     old: BertEncoder, path: str | os.PathLike[str], changes: Mapping[str, Any]
 ) -> BertEncoder:
-    """Builds a new, trainable encoder with changed options and the weights of an old one."""
+    """Returns a new, trainable encoder with changed options and the weights of an old one."""
     if changes.get("num_layers", 1) > old.num_layers:
         raise ValueError(
             f"`num_layers` must be at most {old.num_layers}, the number of layers of {path}; got "
@@ -172,7 +172,7 @@ def _of_command(run: RunFolder) -> RunFolder:
 def _continued(
     old: BertPretrainer, run: RunFolder, next_sentence: bool | None, changes: Mapping[str, Any]
 ) -> BertPretrainer:
-    """Builds a new, trainable pretrainer with the weights of an old one."""
+    """Returns a new, trainable pretrainer with the weights of an old one."""
     if next_sentence and not old.next_sentence:
         raise ValueError(
             f"{run.path} was trained without next-sentence prediction and has no head for it. "

@@ -41,14 +41,17 @@ def read_published_bilm(
 
 
 def run_word_characters(run: RunFolder, bilm: ManyLangsBiLM) -> WordCharIndexer:
-    """Reads the words and characters of a biLM in a run folder and checks them."""
+    """Reads the `WordCharIndexer` of a run folder, and checks that it belongs to the biLM."""
     indexer = run.word_characters()
     check_word_characters(bilm, indexer, run.word_characters_path)
     return indexer
 
 
 def run_vocabulary(run: RunFolder, model: AnyBiLM | BiLMPretrainer | Elmo) -> Vocabulary | None:
-    """Reads the vocabulary of the run folder of a biLM and checks it, or returns `None`."""
+    """Reads the vocabulary of a run folder, and checks that it belongs to the model.
+
+    Returns `None` if the folder has no vocabulary.
+    """
     vocabulary = run.vocabulary() if run.vocabulary_path.exists() else None
     check_vocabulary(model, vocabulary, run.path)
     return vocabulary
@@ -117,7 +120,8 @@ def continue_training_folder(
 
 def restore_accumulators(model: BiLMPretrainer, accumulators: Mapping[str, np.ndarray]) -> None:
     """Assigns accumulators to a compiled model's optimizer if the optimizer is a `TF1Adagrad`."""
-    optimizer = getattr(model.optimizer, "inner_optimizer", model.optimizer)  # wrapped in float16
+    # In float16, `LossScaleOptimizer` contains the optimizer.
+    optimizer = getattr(model.optimizer, "inner_optimizer", model.optimizer)
     if accumulators and isinstance(optimizer, TF1Adagrad):
         build_optimizer(model)
         named = zip(model.trainable_variables, optimizer._accumulators, strict=True)
@@ -138,7 +142,10 @@ def word_options(vocabulary: Vocabulary) -> dict[str, int]:
 
 
 def boundary_options(vocabulary: Vocabulary) -> dict[str, int]:
-    """Returns the ids of the boundary tokens for a `BiLM` that reads token ids (0 is padding)."""
+    """Returns the options for the ids of `<S>` and `</S>` of a `BiLM` that reads token ids.
+
+    They are greater by 1 than the ids in the vocabulary, because 0 is padding.
+    """
     return {
         "sentence_start_id": vocabulary.start_id + 1,
         "sentence_end_id": vocabulary.end_id + 1,
@@ -153,7 +160,10 @@ def _from_bilm(
     changes: Mapping[str, Any],
     pretrainer_options: Mapping[str, Any],
 ) -> BiLMPretrainer:
-    """Builds a pretrainer from a model and its own vocabulary, which may be `None`."""
+    """Returns a new pretrainer for `vocabulary` with the weights of `old`.
+
+    `own` is the vocabulary of `old`, or `None` if it is not known.
+    """
     theirs: BiLM = old if isinstance(old, BiLM) else old.bilm
     is_same = own is not None and own.tokens == vocabulary.tokens
     if theirs.vocabulary_size is not None:
@@ -170,7 +180,7 @@ def _from_bilm(
     tied = keeps_softmax and old.tie_embeddings
     model = BiLMPretrainer(bilm, len(vocabulary), tie_embeddings=tied, **pretrainer_options)
     copy_weights(bilm, theirs, ["token_encoder", "bilstm"])
-    if keeps_softmax:  # everything except the number of draws, which restarts at 0
+    if keeps_softmax:  # without its number of drawn samples, which restarts at 0
         model.softmax.bias.assign(old.softmax.bias)
         if not tied:
             model.softmax.kernel.assign(old.softmax.kernel)

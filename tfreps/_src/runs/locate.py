@@ -18,15 +18,15 @@ from tfreps._src.runs.model_archive import load_archive
 from tfreps._src.runs.run_folder import CONFIG, RunFolder, is_run_folder
 
 SAVED_MODEL = "saved_model.pb"
-OF_FOLDERS = SINGLE, TORCH, "adapter_model.safetensors", "adapter_model.bin"  # part of a folder
+OF_FOLDERS = SINGLE, TORCH, "adapter_model.safetensors", "adapter_model.bin"  # never alone
 SHOWN = 5  # names of files that an error lists
 
 
 class Kind(NamedTuple):
     """Kind of files that contain a model."""
 
-    name: str  # in error messages
-    is_here: Callable[[pathlib.Path], bool]  # whether files of this kind are at a path
+    name: str  # description in error messages
+    is_here: Callable[[pathlib.Path], bool]  # returns True if a path has files of this kind
     open: Callable[[pathlib.Path], Any]
 
 
@@ -88,7 +88,7 @@ def _is_google(path: pathlib.Path) -> bool:
 
 
 def _rejection(path: pathlib.Path, kinds: Iterable[Kind]) -> str:
-    """Returns the error message for a path that has none of the kinds."""
+    """Returns the error message for a path that has no files of the given kinds."""
     expected = f"Expected one of: {', '.join(kind.name for kind in kinds)}."
     other = _kind_of(path, KINDS)
     if other is not None:

@@ -108,7 +108,8 @@ def save_to_preset(
                                 vocab.txt and tokenizer_config.json for transformers)
         word_characters.json    the words and characters of a biLM of ELMoForManyLangs
         tags.txt or labels.txt  the tags or labels
-        manifest.json           sizes and hashes of all files above but the model
+        manifest.json           sizes and hashes of options.json, the vocabulary or tokenizer,
+                                word_characters.json, and the tags or labels
         README.md               the model card
 
     The folder is written under a temporary name and renamed when it is complete. `run` is the
@@ -172,7 +173,10 @@ def _write_lines(path: pathlib.Path, names: Iterable[str]) -> None:
 
 
 def _part(cls: type, model: Any, source: str | os.PathLike[str], options: Mapping[str, Any]) -> Any:
-    """Returns the first part of a model that has the class, or an `Elmo` on its biLM."""
+    """Returns the first part of a model that is an instance of `cls`.
+
+    If `cls` is `Elmo` and the model contains none, the result is a new `Elmo` on its biLM.
+    """
     find = model.find if isinstance(model, WholeModel) else lambda cls: None
     found = find(cls)
     if found is None and cls is Elmo and (bilm := find(AnyBiLM)) is not None:
@@ -209,12 +213,12 @@ def _read_elmo(found: Location, **options: Any) -> Elmo:
 
 
 def _opened(read: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns a reader of a `Location` for a reader of an open `Checkpoint`."""
+    """Returns a function that opens a `Location` and reads the result with `read`."""
     return lambda found, **options: read(found.open(), **options)
 
 
 def _reader(cls: type) -> tuple[tuple[Kind, ...], Any]:
-    """Returns the kinds of published files of a class, and a function that reads them."""
+    """Returns the kinds of published files of a class, and a function that loads a `Location`."""
     found = (READERS[parent] for parent in cls.__mro__ if parent in READERS)
     return next(found, ((), None))
 

@@ -73,7 +73,7 @@ def _is_shown(run: RunFolder, name: str, value: object) -> bool:
     """Returns True if an option belongs in the card: it applies and is set."""
     if name in NOT_SHOWN or value is None or value == []:
         return False
-    # A folder that no command trained does not say which switches are off by default.
+    # Without `unused`, an option that is False counts as one that was not set.
     return value is not False if run.unused is None else name not in run.unused
 
 

@@ -13,7 +13,7 @@ from tfreps._src.runs.model_archive import load_archive, save_archive
 from tfreps._src.runs.run_lock import LOCK, RunInUse, locked
 from tfreps._src.runs.run_manifest import MANIFEST, check_assets, forget_asset, record_asset
 
-if TYPE_CHECKING:  # neither Keras nor TensorFlow is imported for a folder
+if TYPE_CHECKING:  # so that a folder can be opened without loading Keras and TensorFlow
     import keras
 
     from tfreps._src.text.vocabulary import Vocabulary
@@ -134,7 +134,7 @@ class RunFolder:
         check_inputs(run.path, options)
         clear_run(run.path)
         run.path.mkdir(parents=True, exist_ok=True)
-        run.write_options()  # now the folder is a run
+        run.write_options()  # makes the folder a run folder
         run.logs_path.mkdir(exist_ok=True)
         return run
 
@@ -154,7 +154,7 @@ class RunFolder:
         if self.unused is not None:
             head["unused"] = self.unused
         if not self.options_path.exists() or read_json(self.options_path) != head:
-            forget_asset(self.options_path)  # a run that is killed here can be opened
+            forget_asset(self.options_path)  # so that a run can be opened if it is killed here
             write_json(self.options_path, head)
         record_asset(self.options_path)
 
@@ -349,7 +349,7 @@ class RunFolder:
         write_json(self.results_path, as_json(results))
 
     def add_evaluation(self, command: str, figures: Mapping[str, Any]) -> str:
-        """Replaces the entry `evaluation` of results.json by the metrics of another command.
+        """Replaces the entry `evaluation` of results.json with the metrics of another command.
 
         The file is not changed if another process is writing into the folder, or if
         `save_to_preset` wrote the folder.

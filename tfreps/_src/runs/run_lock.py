@@ -27,10 +27,10 @@ def locked(folder: str | os.PathLike[str], command: str) -> Iterator[None]:
     It holds a lock of `filelock` on the file `run.lock` in the folder. The lock ends with its
     process, even if the process is killed, so a leftover file does not lock the folder. On file
     systems that support no locks, a warning is logged and nothing is locked. A folder that does not
-    exist is created, and removed at the end if it is still empty. `command` appears in the error
-    message of the other process, a `RunInUse`.
+    exist is created, and removed at the end if it is still empty. Other processes raise a
+    `RunInUse`, whose message contains `command`.
     """
-    import filelock  # only commands that write into a run need it
+    import filelock  # imported here, because only commands that write into a run need it
 
     folder = pathlib.Path(folder)
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
@@ -60,7 +60,7 @@ def locked(folder: str | os.PathLike[str], command: str) -> Iterator[None]:
         _remove(path)  # after the release, it may belong to another process
         lock.release()
         for each in missing:
-            with contextlib.suppress(OSError):  # it is not empty
+            with contextlib.suppress(OSError):  # the folder is not empty
                 each.rmdir()
 
 
@@ -73,10 +73,10 @@ _REMEDY = "Wait until it ends, or choose another folder."
 
 
 def _holder(path: pathlib.Path) -> str:
-    """Returns the clause that names the process that holds the lock."""
+    """Returns a clause for error messages that names the process that holds the lock."""
     try:
         holder = read_json(path)
         on = "" if holder["host"] == socket.gethostname() else f" on {holder['host']}"
         return f"process {holder['pid']}{on} (`tfreps {holder['command']}`) is writing to it"
-    except (OSError, ValueError, KeyError):  # it is being written, or cannot be read on Windows
+    except (OSError, ValueError, KeyError):  # the file is incomplete, or unreadable on Windows
         return "another process is writing to it"

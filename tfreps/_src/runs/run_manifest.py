@@ -1,8 +1,8 @@
 """Manifest of a run: sizes and hashes of its own files and of the data it was trained on.
 
 `manifest.json` has two entries: `assets` maps the names of the options, vocabulary, tokenizer, tag
-and label files to their size and SHA-256, and `data` maps the names of options to lists of such
-records.
+and label files to their size and SHA-256, and `data` maps the names of options to lists with the
+name, size and SHA-256 of each data file.
 """
 
 import hashlib
@@ -77,7 +77,7 @@ def record_data(folder: str | os.PathLike[str], files: Files) -> None:
 def check_data(
     folder: str | os.PathLike[str], files: Files, own: Mapping[str, slice] | None = None
 ) -> None:
-    """Raises a ValueError if data files differ from those that `record_data` recorded, if it did.
+    """Raises a ValueError if data files differ from those that `record_data` recorded, if any.
 
     The names of the files may differ, but not their order. `own` maps the name of an option to the
     `slice` of its files that this process checks; all files of other options are checked.
@@ -90,7 +90,10 @@ def check_data(
 
 
 def read_manifest(folder: str | os.PathLike[str]) -> dict[str, Any]:
-    """Reads and checks the manifest; without one, there are no assets, and `data` is `None`."""
+    """Returns the entries `assets` and `data` of manifest.json, after checking their form.
+
+    Without the file, `assets` is empty and `data` is `None`.
+    """
     path = pathlib.Path(folder, MANIFEST)
     manifest = {"assets": {}, "data": None, **(read_json(path) if path.exists() else {})}
     data = {} if manifest["data"] is None else manifest["data"]

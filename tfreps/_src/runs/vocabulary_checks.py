@@ -27,10 +27,11 @@ def check_vocabulary(
     vocabulary: Vocabulary | None,
     source: str | os.PathLike[str] = "The model",
 ) -> None:
-    """Raises a ValueError if a vocabulary does not match what a biLM stores about its own.
+    """Raises a ValueError if a vocabulary is not that of a biLM, as far as the biLM stores it.
 
-    These are its size, the lines of `<S>` and `</S>`, and for a `BiLMPretrainer` the spelling of
-    each token, which its character table stores. If `vocabulary` is `None`, nothing is checked.
+    A biLM stores the size of its vocabulary and the lines of `<S>` and `</S>`. The character table
+    of a `BiLMPretrainer` also stores the spelling of each token. If `vocabulary` is `None`, nothing
+    is checked.
     """
     if vocabulary is None:
         return
@@ -50,7 +51,7 @@ def check_vocabulary(
             f"vocabulary, but {theirs} has them on lines {lines[0]} and {lines[1]}, {REMEDY}"
         )
     table = None if pretrainer is None else pretrainer.character_table
-    if table is None or not np.any(table := table.numpy()):  # none, or not set yet
+    if table is None or not np.any(table := table.numpy()):  # no table, or not set
         return
     other = (table != vocabulary.character_table(table.shape[1])).any(axis=1)
     if other.any():
