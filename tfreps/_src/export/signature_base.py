@@ -155,7 +155,7 @@ def real_tokens(tokens: tf.Tensor, sequence_len: tf.Tensor) -> tf.Tensor:
 def cut_tokens(
     tokens: tf.Tensor, sequence_len: tf.Tensor, max_length: int | None = None
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Truncates tokens, str `[N, T]`, and replaces those after the end of each row with `""`.
+    """Truncates rows of tokens to `max_length`, and replaces those after `sequence_len` with `""`.
 
     Returns the tokens, str `[N, min(T, max_length)]`, and their lengths, int32 `[N]`.
     """

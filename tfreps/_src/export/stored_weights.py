@@ -94,7 +94,7 @@ class StoredWeights:
         *specs: tf.TensorSpec,
         **named: tf.TensorSpec,
     ) -> Any:
-        """Traces a function of tensors, which returns a dict, so that it reads the stored weights.
+        """Traces a function from tensors to a dict, so that it reads the stored weights.
 
         `specs` are the named specs of its positional inputs, and `named` those of its keyword
         inputs. The returned concrete function takes all inputs as keyword arguments.
@@ -113,7 +113,7 @@ class StoredWeights:
         return traced.get_concrete_function(**dict(zip(names, specs, strict=True)), **named)
 
     def shared(self, function: Callable) -> Callable:
-        """Returns a function with the same outputs, whose graph the SavedModel contains only once.
+        """Returns a function that computes the same, but is stored once for all signatures.
 
         A function that is not shared is repeated in the graph of each signature, which makes
         loading slower. If weights are stored in fewer bits, the function is not shared, because

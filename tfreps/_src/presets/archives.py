@@ -56,7 +56,7 @@ def unpack(path: str | os.PathLike[str]) -> pathlib.Path:
             except BROKEN as error:
                 raise _broken(path, error) from error
             except OSError as error:
-                if error.errno != errno.EINVAL:  # if a part of a zip file is missing
+                if error.errno != errno.EINVAL:  # the error for a zip file with a missing part
                     raise
                 raise _broken(path, error) from error
     inside = list(folder.iterdir())
@@ -80,7 +80,7 @@ def _extract_zip(path: pathlib.Path, folder: pathlib.Path) -> None:
 
 
 def _extract_tar(path: pathlib.Path, folder: pathlib.Path) -> None:
-    """Extracts each file of a tar archive, which has no list of its files, after its header."""
+    """Extracts a tar archive while it is read, because it contains no list of its files."""
     [opened] = [opener for suffix, opener in TARS.items() if path.name.endswith(suffix)]
     check_space(folder, path.stat().st_size)
     with opened(path) as file, replacing(folder) as temporary:
@@ -95,7 +95,7 @@ def _extract_tar(path: pathlib.Path, folder: pathlib.Path) -> None:
                     with open(target, "wb") as copy:
                         shutil.copyfileobj(source, copy)
             rest = 0
-            while block := file.read(LARGEST_READ):  # checks the CRC
+            while block := file.read(LARGEST_READ):  # reading to the end checks the CRC
                 rest += len(block)
                 _check_sizes(path, 0, rest)
         except OSError as error:
@@ -123,10 +123,10 @@ def _checked_members(
 
 
 class _Headers:
-    """Binary file that limits the headers that `tarfile` reads, which parses long ones slowly.
+    """Binary file that limits the size of the headers that `tarfile` reads.
 
-    `left` is the number of bytes that the headers before the next file may still have, or `None`
-    while the content of a file is read.
+    `tarfile` parses long headers slowly. `left` is the number of bytes that the headers before the
+    next file may still have, or `None` while the content of a file is read.
     """
 
     def __init__(self, file: BinaryIO):

@@ -106,7 +106,7 @@ def rows() -> dict[str, Preset]:
 
 
 def _series() -> Iterator[Preset]:
-    """Yields the row of each language of each series, whose only file is an archive."""
+    """Yields a `Preset` for each language of each series of models; its file is an archive."""
     for series in _read(SERIES):
         *texts, file, urls, languages = map(
             series.pop, ("name", "description", "file", "urls", "rows")

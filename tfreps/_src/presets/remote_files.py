@@ -55,7 +55,9 @@ def copy_remote(source: str) -> pathlib.Path:
         ) from error
     except tf.errors.OpError as error:
         reason = " ".join(str(error.message).split())[:200]
-        raise ValueError(f"{source} cannot be read: {reason}.") from error
+        raise ValueError(
+            f"{source} cannot be read: {reason}. Check the address and your access rights."
+        ) from error
     return folder if is_folder else folder / name
 
 

@@ -154,7 +154,7 @@ def _suggestion(source: str) -> str:
 
 
 def _from_url(url: str) -> pathlib.Path:
-    """Downloads a file, or both files of a biLM; returns the path of the file or the options."""
+    """Downloads a file, or both files of a biLM; returns the path of the file or of the options."""
     for own, other in (PAIR, PAIR[::-1]):
         if (address := url.partition("?")[0]).endswith(own):
             pair = url.replace(address, address.removesuffix(own) + other, 1)

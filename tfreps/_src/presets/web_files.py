@@ -65,7 +65,7 @@ def _download(url: str, path: pathlib.Path, checksum: str | None, size: int | No
     if None not in (size, found) and size != found:
         raise ValueError(
             f"{url} has {found:,} bytes; expected {size:,}. The file on the server has changed or "
-            "is damaged."
+            "is damaged. Use another source."
         )
     state = hashlib.sha256(repr((tag, found, checksum)).encode()).hexdigest()[:8]
     partial = path.with_name(f"{path.name}.{state}.incomplete")

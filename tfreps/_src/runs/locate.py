@@ -46,7 +46,7 @@ def locate(source: str | os.PathLike[str], *kinds: Kind) -> Iterator[Location]:
     """Context manager that yields the `Location` of a model; errors in its block name the source.
 
     `source` is a path, name or address, as in `tfreps.presets.cached_path`. `kinds` are those that
-    the caller accepts, in the order in which they are tried. If there are none, they are `KINDS`.
+    the caller accepts, in the order in which they are tried. By default, they are all `KINDS`.
     """
     with local_copy(source) as path:
         if path.name in OF_FOLDERS and any(

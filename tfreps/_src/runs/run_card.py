@@ -27,8 +27,8 @@ PATHS = {*INPUTS, "init_config", "model", "checkpoint"} - set(DATA)
 def run_card(run: RunFolder) -> dict[str, Any]:
     """Returns the arguments of `files.model_card.ModelCard` that a run folder provides.
 
-    If the run was interrupted, a warning that says so is logged. Only the last component of the
-    path of a file or folder is included.
+    Of the paths of files and folders, only the last component is included. Logs a warning if the
+    run was interrupted.
     """
     options = {
         name: _last_part(value) if name in PATHS else value
@@ -70,7 +70,7 @@ def stopped_where(run: RunFolder) -> str:
 
 
 def _is_shown(run: RunFolder, name: str, value: object) -> bool:
-    """Returns True if an option belongs in the card: it applies and is set."""
+    """Returns True if a model card shows an option: it has an effect and a value."""
     if name in NOT_SHOWN or value is None or value == []:
         return False
     # Without `unused`, an option that is False counts as one that was not set.

@@ -167,7 +167,7 @@ def _file_record(path: pathlib.Path) -> dict[str, Any]:
 
 
 def _record(path: pathlib.Path) -> dict[str, Any]:
-    """Returns the size and the SHA-256 of a file, or of all files of a folder of classes."""
+    """Returns the size and the SHA-256 of a file, or of the files `CLASS/FILE` in a folder."""
     if path.is_file():
         return _file_record(path)
     digest, size = hashlib.sha256(), 0

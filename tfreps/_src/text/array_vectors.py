@@ -30,7 +30,7 @@ def _mapped(path: str, largest_dimension: int) -> np.ndarray:
     """Maps the array of a file into memory; returns floats of 16 to 64 bits, `[V, D]`."""
     try:
         with np.errstate(over="raise"), warnings.catch_warnings():  # the shape may overflow
-            warnings.simplefilter("ignore")  # ignores one for files that Python 2 wrote
+            warnings.simplefilter("ignore")  # about files that Python 2 wrote
             matrix = np.lib.format.open_memmap(path, mode="r")  # never unpickles
     except (ValueError, SyntaxError, ArithmeticError, tokenize.TokenError) as error:
         raise ValueError(
@@ -47,7 +47,7 @@ def _mapped(path: str, largest_dimension: int) -> np.ndarray:
 
 
 def _words(path: str, count: int) -> list[str]:
-    """Returns the words of the array in the file `path`, whose `count` rows are their vectors."""
+    """Returns the `count` words whose vectors are the rows of the array in the file `path`."""
     file = _word_file(path)
     words = _parquet_words(file, count) if file.endswith(".parquet") else _text_words(file, count)
     if len(words) != count:
@@ -59,7 +59,7 @@ def _words(path: str, count: int) -> list[str]:
 
 
 def _word_file(path: str) -> str:
-    """Returns the path of the file of words, which is named like the array or alone of its kind."""
+    """Returns the path of the file with the words: that named like the array, or the only one."""
     folder, stem = os.path.dirname(path) or ".", path.removesuffix(".npy")
     named = [stem + ending for ending in WORD_FILES if os.path.isfile(stem + ending)]
     others = [
@@ -108,7 +108,9 @@ def _parquet_words(file: str, count: int) -> list[str]:
             )
         words = table.read(columns).column(0).to_pylist()
     except (pyarrow.ArrowException, OSError) as error:
-        raise ValueError(f"{file} is not a Parquet file that can be read: {error}.") from None
+        raise ValueError(
+            f"{file} is not a Parquet file that can be read: {error}. Write it again."
+        ) from None
     if None in words:
         raise ValueError(f"{file}: row {words.index(None) + 1} has no word.")
     return words

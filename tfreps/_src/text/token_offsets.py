@@ -88,6 +88,6 @@ def _positions_without(flags: tf.Tensor) -> tf.Tensor:
 
 
 def _at(values: tf.Tensor, positions: tf.Tensor) -> tf.Tensor:
-    """Returns the values at the given positions, and 0 for those of padding beyond the end."""
+    """Returns the values at the given positions; positions beyond the end (padding) yield 0."""
     values = tf.concat([values, [0]], 0)
     return tf.gather(values, tf.clip_by_value(positions, 0, tf.size(values) - 1))

@@ -116,7 +116,7 @@ def _places(text: str, tokens: Sequence[str]) -> Iterator[tuple[int, int]]:
 
 
 def _cuts(method: Method | WordSplitter) -> Callable[[str], int]:
-    """Returns a function from a text to the number of its first characters with final tokens."""
+    """Returns a function that counts the leading characters of a text whose tokens are final."""
     if method in ("characters", "words"):  # `append` holds the last word back
         return len
     if method == "treebank":
@@ -143,7 +143,7 @@ def _start_of_last_complete_word(text: str) -> int:
 
 
 def _bert_ends(tokenizer: WordSplitter) -> Callable[[str], bool]:
-    """Returns a function from a character to True if a new word always starts after it."""
+    """Returns a function that returns True if a new word always starts after a character."""
     first, last = _IDEOGRAPHS
     are_tokens = tokenize([f"x{first}x"], tokenizer) == [["x", first, "x"]]
     return lambda c: c in _BERT_WHITE_SPACE or (are_tokens and first <= c <= last)

@@ -18,9 +18,9 @@ _OTHER_WHITE_SPACE = r"[\p{Z}\x{85}\x1c-\x1f]"
 # Members of an RE2 character class: the characters for which str.isspace is true.
 _WHITE_SPACE = r"\s\v\p{Z}\x{85}\x1c-\x1f"
 
-# The classes of "words", which follows the rules WB3c, WB4, WB15 and WB16 of Unicode's standard 29:
-# characters that attach to what precedes: marks, format characters such as the soft hyphen, the
-# joiners U+200C and U+200D, variation selectors, tags and skin tones.
+# "words" follows the rules WB3c, WB4, WB15 and WB16 of Unicode's standard 29. These characters
+# belong to the token before them: marks, format characters such as the soft hyphen, the joiners
+# U+200C and U+200D, variation selectors, tags and skin tones.
 _ATTACHED = (
     r"\pM\x{ad}\x{61c}\x{180e}\x{200c}-\x{200f}\x{202a}-\x{202e}\x{2060}-\x{206f}\x{feff}"
     r"\x{fff9}-\x{fffb}\x{13430}-\x{1343f}\x{1bca0}-\x{1bca3}\x{1d173}-\x{1d17a}\x{e0001}"
@@ -161,7 +161,7 @@ def tokenize(
 
 
 def rules_of(method: Method | WordSplitter) -> Sequence[tuple[str, str]]:
-    """Returns `(RE2 pattern, replacement)` pairs, after which white space separates the tokens."""
+    """Returns `(RE2 pattern, replacement)` pairs that separate tokens with white space."""
     return _RULES[method] if isinstance(method, str) else method.word_rules
 
 

@@ -258,7 +258,8 @@ def _binary_rows(file: File, path: str) -> Iterator[VectorRow]:
             if not chunk:
                 raise ValueError(
                     f"{place}: the file ends here, but its header declares {count} vectors of "
-                    f"dimension {dimension}. The file was truncated, or the header is wrong."
+                    f"dimension {dimension}. The file was truncated, or the header is wrong. "
+                    "Download the file again."
                 )
             buffer = buffer[position:] + chunk
             position = 0
@@ -281,7 +282,7 @@ def _check_size(path: str, count: int, dimension: int) -> None:
         raise ValueError(
             f"{path}: the file has {os.path.getsize(path)} bytes, too few for the {count} vectors "
             f"of dimension {dimension} that its header declares. The file was truncated, or the "
-            "header is wrong."
+            "header is wrong. Download the file again."
         )
 
 

@@ -19,9 +19,9 @@ from tfreps._src.text.word_char_ids import (
 class WordCharGraph(tf.Module):
     """TensorFlow graph of a `WordCharIndexer`, from str `[...]` to int32 `[..., 1 + C]`.
 
-    As there, the last axis has the size C without words, and 1 without characters. An empty string
-    yields zeros, because string tensors are padded with empty strings. Bytes that are not valid
-    UTF-8 are read as U+FFFD. The tables are stored in files in `folder`, which a
+    The last axis has the size C if the indexer has no words, and 1 if it has no characters. An
+    empty string yields zeros, because string tensors are padded with empty strings. Bytes that are
+    not valid UTF-8 are read as U+FFFD. The tables are stored in files in `folder`, which a
     SavedModel copies to its assets; if `folder` is `None`, they are constants of the graph.
     """
 

@@ -74,7 +74,7 @@ def _to_litert(model, models):
 
 
 def _with_constants(model, models):
-    """Returns the function of a model with keyword inputs, whose graph has constant weights."""
+    """Returns the function of a model, with keyword arguments and with weights as constants."""
     variables: dict[int, Any] = {id(v): v for inner in models for v in inner.variables}
     values = [(variable, np.asarray(variable)) for variable in variables.values()]
 

@@ -205,7 +205,7 @@ def _largest_difference(program: run.Model, model: PortableModel) -> float:
     if not largest <= CLOSE:
         raise ValueError(
             f"The outputs of the converted model differ from those of the model by {largest:.2g}; "
-            f"expected at most {CLOSE}. Please report this."
+            f"expected at most {CLOSE}. Export a SavedModel instead, and report this as a bug."
         )
     return largest
 

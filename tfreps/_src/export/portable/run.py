@@ -45,7 +45,7 @@ class Model:
 
     def __call__(self, texts):
         if isinstance(texts, str):
-            raise TypeError("Expected a list of texts; got a single string.")
+            raise TypeError("Expected a list of texts; got a single string. Pass [text] instead.")
         answers = []
         for first in range(0, len(texts), BATCH):
             block = texts[first : first + BATCH]
@@ -74,7 +74,9 @@ class Model:
         added = 2 if "piece_ids" in features else 0  # at the start and the end of the text
         size, limit = ends[len(tokens) - 1] + added if tokens else 0, about["limit"]
         if limit and size > limit:
-            raise ValueError(f"Expected at most {limit} tokens or pieces; got {size}: {text!r}.")
+            raise ValueError(
+                f"Expected at most {limit} tokens or pieces; got {size}: {text!r}. Split the text."
+            )
         return tokens, {name: ids[: len(tokens)] for name, ids in features.items()}
 
     def token_id(self, token):
@@ -105,7 +107,7 @@ class Model:
         return [(word, self.ids[word]) if word in self.ids else self.unknown for word in words]
 
     def word_pieces(self, word):
-        """Splits a word, from left to right, into the longest pieces that the vocabulary has."""
+        """Splits a word from its start into the longest pieces; returns a list of (piece, id)."""
         about, pieces, start = self.about["pieces"], [], 0
         while start < len(word):
             prefix = about["continuation"] if start else ""
@@ -118,7 +120,7 @@ class Model:
         return pieces
 
     def inputs(self, rows):
-        """Returns the inputs of the model, padded to the longest text of the batch."""
+        """Returns a dict of the model's inputs, padded to the longest text of the batch."""
         lengths = np.array([len(next(iter(row.values()))) for row in rows], "int32")
         length = max(1, *lengths)
         inputs = {"sequence_len": lengths, "mask": np.arange(length) < lengths[:, None]}
@@ -153,7 +155,7 @@ class Model:
 
 
 def token_offsets(text, tokens):
-    """Returns the (start, end) of each token in the text, which has their characters in order."""
+    """Returns the (start, end) of each token, whose characters follow one another in the text."""
     offsets, position = [], 0
     for token in tokens:
         places = [position := text.index(character, position) + 1 for character in token]

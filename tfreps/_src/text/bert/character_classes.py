@@ -18,7 +18,7 @@ CHINESE: Ranges = (
     (0x2F800, 0x2FA1F),
 )
 _PRIVATE_USE = ((0xE000, 0xF8FF), (0xF0000, 0xFFFFD), (0x100000, 0x10FFFD))
-# All code points whose character has an accent, another case, or one of the categories below.
+# No other code points have an accent, another case, or one of the categories below.
 _CHECKED = (*range(0x20000), *range(0x2F800, 0x2FA20), *range(0xE0000, 0xE0200))
 _LINE_ENDS = "\t\n\r"
 # Tokens of CharacterTokenizer that represent several characters.

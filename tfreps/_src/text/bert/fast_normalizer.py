@@ -48,7 +48,7 @@ class FastNormalizer(tf.Module):
 
 
 def _same_characters(normalizer: Any, changes: CharacterChanges) -> str:
-    """Returns a regular expression that matches texts for which both give the same result."""
+    """Returns a regular expression for texts that `normalizer` and `changes` convert alike."""
     codes = [code for code in range(_FIRST_RARE) if code not in _SURROGATES]
     texts = tf.constant([chr(code) for code in codes])
     same = (normalizer.normalize(texts) == changes(texts)).numpy()

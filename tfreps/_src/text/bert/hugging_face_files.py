@@ -89,7 +89,7 @@ def read_whole(path: pathlib.Path) -> tuple[list[str], dict[str, Any]]:
 
 
 def read_config(path: pathlib.Path, whole: dict[str, Any]) -> dict[str, Any]:
-    """Returns the options of tokenizer_config.json and those of tokenizer.json, `whole`.
+    """Returns a dict of the options of tokenizer_config.json and of `whole`, a tokenizer.json.
 
     If both define an option, the one in tokenizer_config.json is used, unless the class of the
     tokenizer is in `_GENERAL`.

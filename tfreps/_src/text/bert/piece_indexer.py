@@ -152,7 +152,7 @@ def check_num_pieces(
 ) -> None:
     """Raises a ValueError if a sentence of words has more pieces than fit in `max_length`.
 
-    The error begins with the sentence's item of `places`, such as `"a.txt, line 3"`.
+    The message begins with the item of `places` for the sentence, such as `"a.txt, line 3"`.
     """
     max_pieces = tokenizer.max_pieces(max_length)
     if max_pieces is None:

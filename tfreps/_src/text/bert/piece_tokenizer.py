@@ -107,7 +107,7 @@ class PieceTokenizer(abc.ABC):
         """Returns how `tokenize` splits a text, as data for a program without tfreps.
 
         The keys are `dropped`, a pattern of `re` for characters that are removed; `replaced`, a
-        dict from characters to what replaces them; `word`, a pattern that finds the tokens or
+        dict from characters to their replacements; `word`, a pattern that finds the tokens or
         words; and `number`, the token that replaces numbers, or `None`.
         """
 

@@ -87,7 +87,7 @@ def _consecutive(tags, mask, rules):
 
 
 def _shifted(values, first):
-    """Returns `[B, W]` with each column moved to the right by one; the first contains `first`."""
+    """Returns values `[B, W]` shifted right by one column; the new first one contains `first`."""
     return tf.pad(values[:, :-1], [[0, 0], [1, 0]], constant_values=first)
 
 

@@ -38,7 +38,7 @@ class SpanStates(NamedTuple):
 
 
 def span_states(tags: Sequence[str], scheme: Scheme, mode: SpanMode = "strict") -> SpanStates:
-    """Returns the `SpanStates` of the K tags of a scheme; `spans` defines the modes."""
+    """Returns the `SpanStates` of the K tags of a scheme; `mode` is as in `tags.spans`."""
     rules = span_rules(tags, scheme, mode)
     boundary = len(tags)
     depends = bool((rules.starts & rules.continues).any())  # True if an open span matters
@@ -58,7 +58,10 @@ def span_states(tags: Sequence[str], scheme: Scheme, mode: SpanMode = "strict") 
 
 
 def _members(rules: SpanRules, tags: np.ndarray, is_open: np.ndarray) -> np.ndarray:
-    """Returns the states inside spans of each type, int32 `[types, W]`, padded with S."""
+    """Returns the states inside spans of each type, int32 `[types, W]`, padded with S.
+
+    S is the number of states.
+    """
     rows = [
         np.flatnonzero((rules.types[tags] == kind) & is_open)
         for kind in range(len(rules.type_names))
