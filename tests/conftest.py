@@ -139,7 +139,7 @@ def float32_by_default():
 
 @pytest.fixture(autouse=True)
 def reset_policy():
-    """Resets the dtype policy, which `--precision` of a program sets for the whole process."""
+    """Resets the dtype policy, which `--precision` of a command sets for the whole process."""
     yield
     if "keras" in sys.modules:
         sys.modules["keras"].config.set_dtype_policy("float32")

@@ -1,4 +1,4 @@
-"""A linear model to train, and the options that every training program has."""
+"""A linear model to train, and the options that every training command has."""
 
 import argparse
 

@@ -86,7 +86,7 @@ def test_no_command_waits_for_the_end_of_a_server():
 
 
 def test_the_chinese_readme_has_the_same_code_and_figures():
-    """Its blocks are run as those of README.md, so it has no others."""
+    """Only the blocks of README.md are run, so those of the translation must be equal."""
     code, figures = r"^(?:<!-- [^\n]* -->\n)?```.*?^```$", r"\d+\.\d+(?:e-\d+)?"
     assert set(re.findall(code, CHINESE, re.M | re.S)) <= set(re.findall(code, TEXT, re.M | re.S))
     assert set(re.findall(figures, CHINESE)) <= set(re.findall(figures, TEXT))

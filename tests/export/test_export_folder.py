@@ -76,7 +76,7 @@ def requests_in(path):
 
 
 def test_every_signature_is_called(tmp_path):
-    """An alias, too: each signature is a graph of its own in the loaded model."""
+    """Aliases are called, too, because each signature is a separate graph in the loaded model."""
     signatures = TinySignatures()
     functions = signatures.functions()
     assert write_warm_up(tmp_path / "requests", "ner", functions) == 6

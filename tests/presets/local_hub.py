@@ -1,4 +1,4 @@
-"""LocalHub: a server on loopback that answers as the Hugging Face Hub and as a file server do."""
+"""LocalHub: a server on loopback that responds like the Hugging Face Hub and a file server."""
 
 import base64
 import hashlib

@@ -1,4 +1,4 @@
-"""Every bad source in a program: exit code 2, one sentence, and no file under its final name."""
+"""Every bad source in a command: exit code 2, one sentence, and no file under its final name."""
 
 import os
 import pathlib

@@ -58,7 +58,7 @@ TRAINING = {  # config.json of the English archive, from issue 55 of ELMoForMany
 
 @pytest.fixture
 def many_langs(tmp_path):
-    """A folder as in the published archives: more files, and a config_path that does not exist."""
+    """Returns a folder like the published ones: more files, and a config_path that is missing."""
     folder = tmp_path / "en.model"
     folder.mkdir()
     for name in "char.dic", "word.dic", "encoder.pkl", "token_embedder.pkl":
@@ -104,7 +104,7 @@ def test_the_archive_of_simplified_chinese(hub, tmp_path, many_langs, monkeypatc
 
 
 def test_the_archive_of_slovene(hub, tmp_path, monkeypatch):
-    """Of CLARIN.SI: slovenian-elmo.tar.gz with a folder, and weights of an unusual name."""
+    """slovenian-elmo.tar.gz of CLARIN.SI contains a folder, and weights with an unusual name."""
     mine = BiLM(filters=[[1, 8]], units=8, projection_dim=4)
     mine.save_pretrained(tmp_path / "slovenian")
     weights = tmp_path / "slovenian/weights.hdf5"

@@ -1,4 +1,4 @@
-"""Models of sentence-transformers give the same from the Hub and from gs:// as from the disk."""
+"""Models of sentence-transformers give equal outputs from the Hub, from gs:// and from the disk."""
 
 import json
 import shutil

@@ -99,7 +99,7 @@ def test_a_cut_connection_is_resumed(hub, url, monkeypatch):
 
 
 def test_a_connection_that_is_always_cut(hub, url, monkeypatch):
-    """The part that has arrived is kept under another name, and the next call continues it."""
+    """The downloaded part is stored under another name, and the next call continues it."""
     monkeypatch.setattr("time.sleep", lambda seconds: None)
     hub.cuts["/files/elmo/weights.hdf5"] = [70_000] + [0] * 6
     with pytest.raises(ValueError, match="A partial download is resumed if"):

@@ -1,4 +1,4 @@
-"""Published BERTs with a head become run folders and back, with equal answers to raw text."""
+"""Published BERTs with a head become run folders and back, with equal outputs for raw text."""
 
 import json
 

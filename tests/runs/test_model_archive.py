@@ -30,7 +30,7 @@ def packed(path, parts, compression=zipfile.ZIP_STORED):
 
 
 def test_an_archive_has_the_size_of_the_weights(tmp_path):
-    """The moments of Adam are left out, and the model goes on training with them."""
+    """The moments of Adam are not in the file; the model in memory keeps them for training."""
     model = keras.Sequential([keras.Input([200]), keras.layers.Dense(200, use_bias=False)])
     model.compile(keras.optimizers.Adam(0.5, beta_1=0.0), "mse", metrics=["mae"])
     x, y = np.ones([4, 200], "float32"), np.zeros([4, 200], "float32")

@@ -1,4 +1,4 @@
-"""Text in pieces has the tokens of the whole text, in the same places."""
+"""Text in parts has the tokens of the whole text, in the same positions."""
 
 import numpy as np
 import pytest

@@ -60,7 +60,7 @@ def test_taggers(kind, format, tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("format", ["onnx", "litert"])
 def test_a_thousand_sentences(format, tmp_path):
-    """Sentences of 1 to 300 tokens, alone and in batches of 8, against the model."""
+    """Compares the outputs for 1 to 300 tokens, alone and in batches of 8, with the model's."""
     program, model = export(loaded("crf"), tmp_path, format)
     given = [" ".join(RANDOM.choice([*WORDS, "new"], n)) for n in RANDOM.integers(1, 301, 1000)]
     expected = model(given)

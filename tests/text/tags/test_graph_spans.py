@@ -13,7 +13,7 @@ from tfreps.text import tags as tag_sequences
 @pytest.mark.parametrize("mode", ["strict", "conlleval"])
 @pytest.mark.parametrize("scheme", ["bio", "iob1", "bioes", "bilou", "bmes"])
 def test_padded_spans_are_those_of_each_sentence(scheme, mode):
-    """Returns random tags, legal or not, with an empty row and a row as long as the batch."""
+    """Compares the spans of random tags, with an empty row and a row as long as the batch."""
     rng = np.random.default_rng(3)
     names = ["O"] + [f"{letter}-{kind}" for kind in ("A", "B") for letter in LETTERS[scheme]]
     rules = span_rules(names, scheme, mode)

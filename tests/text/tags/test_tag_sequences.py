@@ -1,4 +1,4 @@
-"""Spans compared with seqeval, conversions in both directions, errors with their places."""
+"""Spans compared with seqeval, conversions in both directions, errors with their locations."""
 
 import pytest
 from hypothesis import given, settings
