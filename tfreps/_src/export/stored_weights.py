@@ -113,7 +113,7 @@ class StoredWeights:
         return traced.get_concrete_function(**dict(zip(names, specs, strict=True)), **named)
 
     def shared(self, function: Callable) -> Callable:
-        """Returns a function that computes the same, but is stored once for all signatures.
+        """Returns a function equal to `function` that is stored only once for all signatures.
 
         A function that is not shared is repeated in the graph of each signature, which makes
         loading slower. If weights are stored in fewer bits, the function is not shared, because

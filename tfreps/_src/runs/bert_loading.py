@@ -206,6 +206,6 @@ def _pretrainer(model: Any, run: RunFolder) -> BertPretrainer:
     if not isinstance(model, BertPretrainer):
         raise ValueError(
             f"{run.path} contains a {type(model).__name__}; expected a BertPretrainer saved by "
-            f"`tfreps {COMMAND}`."
+            f"`tfreps {COMMAND}`. Choose another run folder."
         )
     return model

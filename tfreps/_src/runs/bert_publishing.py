@@ -80,7 +80,10 @@ def write_published(run: RunFolder, folder: str | os.PathLike[str], name: str | 
     if not is_known or not isinstance(model.encoder, BertEncoder):
         parts = f"{type(model).__name__} with {type(model.encoder).__name__}" if is_known else ""
         found = parts or type(model).__name__
-        raise ValueError(f"Expected a model with a BERT encoder in {run.path}; got {found}.")
+        raise ValueError(
+            f"Expected a model with a BERT encoder in {run.path}; got {found}. Models of other "
+            "kinds cannot be published for transformers."
+        )
     encoder = model.encoder
     is_pretrainer = isinstance(model, BertPretrainer)
     kind = write_model(model, folder, run.options.get("next_label", 0) if is_pretrainer else 0)

@@ -90,7 +90,7 @@ def continue_pretraining(
             if not is_bilm or old.find(ManyLangsBiLM) is not None:
                 raise ValueError(
                     f"{run.path} contains a {type(old).__name__}; expected a biLM saved by `tfreps "
-                    "pretrain-elmo`."
+                    "pretrain-elmo`. Choose another run folder."
                 )
             own = run_vocabulary(run, old)
         else:

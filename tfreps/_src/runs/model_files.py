@@ -185,7 +185,7 @@ def _part(cls: type, model: Any, source: str | os.PathLike[str], options: Mappin
     if found is None:
         raise ValueError(
             f"{source} contains a model of the class {type(model).__name__}; expected one of the "
-            f"class {cls.__name__}."
+            f"class {cls.__name__}. Use `from_preset` of its class, or another model."
         )
     if options:
         raise ValueError(

@@ -112,5 +112,6 @@ def _parquet_words(file: str, count: int) -> list[str]:
             f"{file} is not a Parquet file that can be read: {error}. Write it again."
         ) from None
     if None in words:
-        raise ValueError(f"{file}: row {words.index(None) + 1} has no word.")
+        number = words.index(None) + 1
+        raise ValueError(f"{file}: row {number} has no word. Every row must have one; add it.")
     return words

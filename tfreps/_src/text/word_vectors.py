@@ -138,7 +138,7 @@ def _numbers(row: VectorRow) -> np.ndarray:
         except ValueError as error:
             raise ValueError(
                 f"{row.place}: expected {row.dimension} numbers after the token "
-                f"{row.token.decode('utf-8', 'replace')!r}; {error}."
+                f"{row.token.decode('utf-8', 'replace')!r}; {error}. Correct or remove this row."
             ) from None
     if not np.isfinite(vector).all():
         raise ValueError(

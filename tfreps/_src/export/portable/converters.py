@@ -57,7 +57,7 @@ def _to_onnx(model, models):
     function = tf.function(
         lambda *inputs: run(**dict(zip(names, inputs, strict=True))), autograph=False
     )
-    # Tables of an eager program add None to this collection, which TensorFlow would warn about.
+    # In eager mode, lookup tables add None to this collection, and TensorFlow would log a warning.
     initializers = tf.compat.v1.get_collection_ref(tf.compat.v1.GraphKeys.TABLE_INITIALIZERS)
     initializers[:] = [each for each in initializers if each is not None]
     specs = list(model.specs.values())

@@ -146,7 +146,7 @@ class CharacterTokenizer(PieceTokenizer):
         max_size: int | None = None,
         **options: Any,
     ) -> "CharacterTokenizer":
-        """Creates a tokenizer from the counts of tokens, as `tokenize` splits texts into them.
+        """Creates a tokenizer from the counts of the tokens that `tokenize` returns.
 
         Args:
             counts: mapping from str to int. Number of occurrences of each token. Counts of the
