@@ -1,4 +1,4 @@
-"""Tests the options of biLM pre-training; test_pretrain_bad_input.py tests the program."""
+"""Tests the options of biLM pre-training; test_pretrain_bad_input.py tests the command."""
 
 import argparse
 

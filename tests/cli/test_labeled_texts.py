@@ -28,7 +28,7 @@ def options(**given):
 
 @pytest.fixture(scope="module")
 def bert(tmp_path_factory):
-    """Returns a BERT with 24 positions."""
+    """Returns a BERT model with 24 positions, and its tokenizer."""
     path = tmp_path_factory.mktemp("bert") / "run"
     return load_encoder(tiny_bert.write_run(path, tiny_bert.pieces("dogs", "sat"))[0])
 

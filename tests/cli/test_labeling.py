@@ -1,4 +1,4 @@
-"""Tests the common parts of taggers and classifiers: inputs and final reports."""
+"""Tests the steps that train-tagger and train-classifier share: inputs and reports."""
 
 import argparse
 import types

@@ -1,4 +1,4 @@
-"""The log of the server names flags, and repeats no error that ends the program."""
+"""Tests that the log of the server names flags, and repeats no error that ends it."""
 
 import logging
 

@@ -1,4 +1,4 @@
-"""Programs import TensorFlow quietly, and allocate GPU memory as needed."""
+"""Tests that commands import TensorFlow silently, and reserve no GPU memory in advance."""
 
 import gc
 import os

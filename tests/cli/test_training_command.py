@@ -1,4 +1,4 @@
-"""Tests parsing, checks, new runs and resumed runs of a training program."""
+"""Tests parsing, checks, new runs and resumed runs of a training command."""
 
 import argparse
 import types
@@ -42,14 +42,14 @@ COMMAND = Command(
 
 @pytest.fixture(autouse=True)
 def text(tmp_path, monkeypatch):
-    """Path of a.txt in the current folder."""
+    """Returns the path of a.txt in the current folder."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.txt").write_text("a rose")
     return tmp_path / "a.txt"
 
 
 def run(folder, *words, **more):
-    """Returns the options of the calls, and whether there was an earlier run."""
+    """Runs a training command; returns its options, and whether a run was resumed."""
     seen = []
 
     def train(options, earlier):

@@ -1,4 +1,4 @@
-"""The options that all programs that train share."""
+"""Tests the options that all training commands share."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Models and a server for all tests of a file."""
+"""Fixtures of the server's tests: models and a server, one for all tests of a file."""
 
 import grpc
 import pytest
@@ -18,7 +18,7 @@ def models(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def server(models):
-    """Starts a server of both on free ports; `half_plus_two` has the label `stable`."""
+    """Returns a server of both models on free ports; `half_plus_two` has the label `stable`."""
     server = serving(models / "half_plus_two", models / "zoo", max_body_mb=1)
     server._core.pool.models["half_plus_two"].config.labels["stable"] = 123
     with server:

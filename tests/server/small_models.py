@@ -1,4 +1,4 @@
-"""Small SavedModels for tests, which are written in milliseconds, and a server for them."""
+"""Writes small SavedModels for tests in milliseconds, and serves them."""
 
 import contextlib
 import threading
@@ -77,7 +77,7 @@ def refuses_bad(text):
 
 
 def slow(text):
-    """Takes about a third of a millisecond per character of the longest text."""
+    """Returns random numbers after about 1/3 ms per character of the longest text."""
     steps = tf.reduce_max(tf.strings.length(text)) * 4
     _, total = tf.while_loop(
         lambda n, _: n < steps,
@@ -112,7 +112,7 @@ def predict_request(name, inputs, signature="", outputs=(), **which):
 
 
 def serving(*folders, labels=None, make_routes=None, **options):
-    """Returns a server of these base paths on free ports, as a context manager."""
+    """Context manager that yields a running server of these base paths on free ports."""
     configs = [ModelConfig(folder.name, str(folder), labels=labels or {}) for folder in folders]
     chosen = {
         "rest_port": 0,
@@ -125,7 +125,7 @@ def serving(*folders, labels=None, make_routes=None, **options):
 
 
 def ask(servable, name, inputs, outputs=(), ticket=None, **options):
-    """Returns the response of a `Servable` to a request, which waits in its queues."""
+    """Sends a request to a `Servable` through its queues; returns the dict of outputs."""
     return on_loop(
         servable.run(servable.prepare(name, inputs, outputs, ticket or Ticket(), **options))
     )

@@ -71,7 +71,7 @@ def test_what_is_too_large_is_refused_at_once(server, texts, words):
 
 
 def test_answers_that_are_too_large(server):
-    """8,000 bytes of input become 4 x 4 MB, as arrays over gRPC and as JSON over REST."""
+    """8,000 bytes become 4 x 4 MB, as arrays over gRPC and as JSON over REST."""
     texts = ["y" * 600_000, "y" * 600_000]
     found = post(server, texts, "echo")
     assert found.status_code == 413 and "max_response_mb" in found.json()["error"]
@@ -144,7 +144,7 @@ def test_work_stops_when_a_call_is_cancelled_or_late(patient):
 
 
 def test_calls_cancelled_in_mid_batch(models):
-    """Other calls in the batch are answered, and cancelled calls after it never start."""
+    """Other calls in the batch get responses, and cancelled calls that still wait never start."""
     with serving(models / "zoo") as server, stub_of(server) as stub:
         slow = predict_request("zoo", {"text": ["x" * 1_000]}, "slow")
         calls = [stub.Predict.future(slow, timeout=30) for _ in range(24)]

@@ -1,4 +1,4 @@
-"""A whole server under load and errors: accepted requests are finished."""
+"""Tests a server under load and errors: accepted requests are finished."""
 
 import contextlib
 import shutil
@@ -162,7 +162,7 @@ def test_a_full_queue(models):
                 status.model_spec.name = "zoo"
                 service = model_service_pb2_grpc.ModelServiceStub(channel)
                 assert service.GetModelStatus(status, timeout=20).model_version_status
-            assert server._core.in_progress == 3  # probes are answered regardless
+            assert server._core.in_progress == 3  # health probes get responses regardless
             url = f"http://127.0.0.1:{server.rest_port}/v1/models/zoo"
             for path in "", "/metadata":
                 assert requests.get(url + path, timeout=20).status_code == 200

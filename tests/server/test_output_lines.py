@@ -1,4 +1,4 @@
-"""Outputs formatted as text."""
+"""Tests the formatting of outputs as text."""
 
 from tfreps._src.server.output_lines import as_lines, width
 

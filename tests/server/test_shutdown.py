@@ -1,4 +1,4 @@
-"""Shutdown: requests that have arrived are answered, and others are not awaited."""
+"""Tests shutdown: requests that have arrived get a response; others are not waited for."""
 
 import http.client
 import socket
@@ -38,7 +38,7 @@ def test_keep_alive_connections_end_with_connection_close(tmp_path):
                 if response.getheader("Connection") == "close":
                     last.append((response.status, body))
                     break
-                time.sleep(0.001 * (number % 3))  # is between requests at shutdown
+                time.sleep(0.001 * (number % 3))  # may be between two requests at shutdown
         except (OSError, http.client.HTTPException) as error:
             failed.append(repr(error))
 

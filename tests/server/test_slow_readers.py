@@ -1,4 +1,4 @@
-"""Clients that do not read their responses do not occupy workers."""
+"""Tests that clients that do not read their responses occupy no worker threads."""
 
 import contextlib
 import json
@@ -17,7 +17,7 @@ LARGE = "y" * 4_000_000  # more than the network buffers
 
 @pytest.fixture(scope="module")
 def few(models):
-    """Starts a server with at most two requests in progress."""
+    """Yields a running server that accepts at most two requests at a time."""
     with serving(models / "zoo", max_requests=2) as server:
         yield server
 
@@ -32,7 +32,7 @@ def test_over_rest(few):
             client = stack.enter_context(socket.create_connection(address, timeout=20))
             client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
             client.sendall(head + b"Content-Length: %d\r\n\r\n" % len(body) + body)
-            assert client.recv(12) == b"HTTP/1.1 200"  # reads no further
+            assert client.recv(12) == b"HTTP/1.1 200"  # the client reads nothing after the status
             wait_for(lambda: few._core.in_progress == 0)
         url = f"http://127.0.0.1:{few.rest_port}/v1/models/zoo:predict"
         assert requests.post(url, data='{"instances": ["a"]}', timeout=20).status_code == 200

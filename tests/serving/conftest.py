@@ -1,4 +1,4 @@
-"""Fixture of several programs: an export of a biLM."""
+"""Fixture of the tests of several commands: an export of a biLM."""
 
 import contextlib
 import io
@@ -12,7 +12,7 @@ from tfreps.__main__ import main
 
 @pytest.fixture(scope="session")
 def exported_elmo(tmp_path_factory):
-    """A folder with `run`, `deep/export` (made by `tfreps export`) and `printed.txt`."""
+    """Returns a folder with a `run`, its export `deep/export`, and its output in `printed.txt`."""
     return made_once(tmp_path_factory, "exported_elmo", export)
 
 

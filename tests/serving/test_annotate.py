@@ -1,4 +1,4 @@
-"""Tests `tfreps annotate`; what needs Beam is skipped without it."""
+"""Tests `tfreps annotate`. Tests that need Beam are skipped without it."""
 
 import importlib.util
 import json

@@ -1,4 +1,4 @@
-"""Tests that the files for `tfreps annotate` in containers are valid and agree. None needs Beam."""
+"""Tests, without Beam, that the container files for `tfreps annotate` are valid and agree."""
 
 import ast
 import re
@@ -46,7 +46,7 @@ def container(spec):
 
 
 def parsed(words):
-    """The options of a command, without those of Beam."""
+    """Returns the options of a command line, without those of Beam."""
     program, *words = words
     assert program == annotate.COMMAND.name
     given, _ = annotate.split_arguments(words)

@@ -1,4 +1,4 @@
-"""Tests in headless Chromium that the page shows the answers of the models."""
+"""Tests in headless Chromium that the page shows the outputs of the models."""
 
 import os
 import pathlib
@@ -27,7 +27,7 @@ if CHROMIUM is None:
     pytest.skip("needs Debian's chromium on the path", allow_module_level=True)
 
 PAGE = pathlib.Path(__file__).resolve().parents[2] / "serving" / "page"
-# Where the screenshots go; see CONTRIBUTING.md.
+# Folder of the screenshots; see CONTRIBUTING.md.
 SCREENSHOTS = os.environ.get("TFREPS_SCREENSHOTS")
 SENTENCE = "the dog put Ada in London ."
 CHINESE = "我 在 房间 里 。"
@@ -35,7 +35,7 @@ FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--
 
 
 def make_bert():
-    """An untrained classifier on a tiny BERT that reads characters."""
+    """Returns an untrained classifier on a tiny BERT that reads characters."""
     tokenizer = tiny_bert.characters("the dog put a in london", CHINESE)
     encoder = tiny_bert.make_encoder(tokenizer)
     model = Classifier(encoder, ["bad", "good"], "first")

@@ -22,7 +22,7 @@ SITE = "evil.example"  # the browser resolves it to this machine
 
 
 def hostile(text):
-    """Returns an answer in which all strings that the page shows contain HTML."""
+    """Returns outputs in which all strings that the page shows contain HTML."""
     words = [HARM, SCRIPT, LINK]
     row = {
         "tokens": words,

@@ -26,7 +26,7 @@ from tfreps._src.server.rest.rest_client import RestClient
 
 @contextlib.contextmanager
 def started(*arguments, timeout=60):
-    """Yields a process, its REST port and the lines that it has printed."""
+    """Context manager that yields a server process, its REST port and its printed lines."""
     command = [sys.executable, "-m", "tfreps", "serve", *map(str, arguments)]
     process = subprocess.Popen(
         command, cwd=CHECKOUT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -56,7 +56,7 @@ def zoo(tmp_path_factory):
 
 
 def test_a_whole_life(zoo):
-    """A server that is stopped during a request still answers it."""
+    """A server that is stopped during a request still responds to it."""
     with started(zoo, "--rest-port", 0, "--grpc-port", 0) as (process, port, lines):
         text = "".join(lines)
         assert f"tfreps query zoo TEXT --rest-port {port}" in text

@@ -1,4 +1,4 @@
-"""The recipes of docs/howto/spark_and_ray.md give the outputs of the export itself."""
+"""Tests that the recipes of docs/howto/spark_and_ray.md give the outputs of the export."""
 
 import importlib.util
 import os
@@ -72,7 +72,7 @@ def run(code, export, folder):
 
 
 def check(rows, export):
-    """Compares rows with the outputs of the export for each text alone."""
+    """Asserts that the rows have the outputs of the export for each text alone."""
     import tensorflow as tf
 
     model = tf.saved_model.load(str(export / "1"))

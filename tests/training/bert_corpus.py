@@ -1,4 +1,4 @@
-"""Calls of `tfreps pretrain-bert` for tests: a tiny model, small documents, few steps."""
+"""Runs `tfreps pretrain-bert` for tests, with a tiny model, small documents and few steps."""
 
 import json
 
@@ -13,7 +13,7 @@ SIZES += ["--max-sequence-length", "32", "--max-length", "24"]
 
 
 def write_documents(folder):
-    """Writes train.txt, validation.txt (documents of some sentences) and vocab.txt."""
+    """Writes train.txt and validation.txt, documents of a few sentences, and vocab.txt."""
     rng = np.random.default_rng(0)
     for name, count in ("train.txt", 40), ("validation.txt", 10):
         documents = []
@@ -30,7 +30,7 @@ def write_documents(folder):
 
 
 def files(folder):
-    """Returns `--train FILE --validation FILE --tokens wordpiece --vocabulary FILE`."""
+    """Returns the options --train, --validation, --tokens wordpiece and --vocabulary."""
     names = {"--train": "train.txt", "--validation": "validation.txt", "--vocabulary": "vocab.txt"}
     flags = [part for flag, name in names.items() for part in (flag, str(folder / name))]
     return [*flags, "--tokens", "wordpiece"]
@@ -42,7 +42,7 @@ def pretrain(line, run, *more):
 
 
 def history(run):
-    """Reads history.jsonl without values that depend on the speed of the machine."""
+    """Returns the lines of history.jsonl without values that depend on the machine's speed."""
     lines = (run / "logs" / "history.jsonl").read_text().splitlines()
     lines = [json.loads(line) for line in lines]
     for line in lines:

@@ -9,13 +9,13 @@ from tests.training.pretraining import pretrain, write_corpus
 
 @pytest.fixture(scope="session")
 def corpus(tmp_path_factory):
-    """Folder with train-00.txt, train-01.txt, heldout.txt and vocabulary.txt. Do not change it."""
+    """Returns a folder with train-00.txt, train-01.txt, heldout.txt and vocabulary.txt."""
     return made_once(tmp_path_factory, "corpus", write_corpus)
 
 
 @pytest.fixture(scope="session")
 def trained(corpus, tmp_path_factory):
-    """Folder of a finished run of two passes. Do not change it."""
+    """Returns the folder of a finished run of two passes, which tests must not change."""
     more = "--log-every", "5", "--checkpoint-every", "7", "--histograms", "--num-layers", "1"
     return made_once(
         tmp_path_factory, "trained", lambda run: pretrain(corpus, run, *more, steps=34)
@@ -24,13 +24,13 @@ def trained(corpus, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def tagged(tmp_path_factory):
-    """`--train FILE --validation FILE --test FILE` of tagged sentences with numbers."""
+    """Returns `--train FILE --validation FILE --test FILE` of tagged sentences with numbers."""
     return labeling.write_tagged(tmp_path_factory.mktemp("tagged"), numbers=True)
 
 
 @pytest.fixture(scope="session")
 def tagger(tagged, tmp_path_factory):
-    """Folder of a finished run of a BiLSTM with characters and a CRF. Do not change it."""
+    """Returns the folder of a finished BiLSTM with characters and a CRF; not to be changed."""
     return made_once(
         tmp_path_factory,
         "tagger",
@@ -40,13 +40,13 @@ def tagger(tagged, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def names_only(tmp_path_factory):
-    """`--train FILE --validation FILE --test FILE` of tagged sentences of known words."""
+    """Returns `--train FILE --validation FILE --test FILE` of tagged sentences of known words."""
     return labeling.write_tagged(tmp_path_factory.mktemp("names"), sizes=(480, 60, 60))
 
 
 @pytest.fixture(scope="session")
 def word_tagger(names_only, tmp_path_factory):
-    """Folder of a finished run of a BiLSTM of words, without a CRF. Do not change it."""
+    """Returns the folder of a finished BiLSTM of words without a CRF; not to be changed."""
     return made_once(
         tmp_path_factory,
         "word_tagger",
@@ -58,13 +58,13 @@ def word_tagger(names_only, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def labeled(tmp_path_factory):
-    """`--train FILE --validation FILE --test FILE` of labeled texts."""
+    """Returns `--train FILE --validation FILE --test FILE` of labeled texts."""
     return labeling.write_labeled(tmp_path_factory.mktemp("labeled"))
 
 
 @pytest.fixture(scope="session")
 def classifier(labeled, tmp_path_factory):
-    """Folder of a finished run of a TextCNN. Do not change it."""
+    """Returns the folder of a finished TextCNN; not to be changed."""
     sizes = ["--encoder", "cnn", "--embedding-dim", "8", "--set", "num_filters=8", "widths=2,3"]
     return made_once(
         tmp_path_factory,

@@ -1,4 +1,4 @@
-"""Data and calls of taggers and classifiers for tests: data that follow rules, tiny models.
+"""Writes data that follow rules, and trains tiny taggers and classifiers on them, for tests.
 
 Tags: a name after `mr` starts a person, a name after `in` starts a place, and a name after another
 name continues its span. All other tokens, including other names, are outside, so that the tag does
@@ -26,7 +26,7 @@ SMALL = ["--encoder", "bilstm", "--units", "12", "--embedding-dim", "8"]
 
 
 def tag(tokens):
-    """Returns the tags of tokens by the rule."""
+    """Returns the tags of tokens by the rule in the docstring of this module."""
     tags = []
     for before, token in zip(["", *tokens], tokens, strict=False):
         last = tags[-1] if tags else "O"
@@ -140,7 +140,7 @@ def history(run):
 
 
 def ask(*arguments, stdin=b""):
-    """Returns the standard output of a program that reads bytes from standard input."""
+    """Runs a command with bytes as standard input; returns its standard output."""
     output, before = io.StringIO(), sys.stdin
     sys.stdin = io.TextIOWrapper(io.BytesIO(stdin))
     try:
@@ -152,7 +152,7 @@ def ask(*arguments, stdin=b""):
 
 
 def refused(capsys, program, *arguments):
-    """Returns the error line of a program."""
+    """Runs a command that must fail with exit code 2; returns its error message, one line."""
     capsys.readouterr()
     assert main([program, *map(str, arguments)]) == 2
     err = capsys.readouterr().err

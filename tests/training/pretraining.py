@@ -1,4 +1,4 @@
-"""Calls of `tfreps pretrain-elmo` for tests: a tiny model, a small corpus, few steps."""
+"""Runs `tfreps pretrain-elmo` for tests, with a tiny model, a small corpus and few steps."""
 
 import json
 
@@ -21,7 +21,7 @@ def write_corpus(folder):
 
 
 def flags(corpus, run, *more, steps=6, validation=True, sizes=SIZES, vocabulary=True):
-    """Returns the command line."""
+    """Returns the options of `tfreps pretrain-elmo` for a corpus and a run folder."""
     result = ["pretrain-elmo", "--train", str(corpus / "train*.txt"), "--run", str(run)]
     if vocabulary:
         result += ["--vocabulary", str(corpus / "vocabulary.txt")]

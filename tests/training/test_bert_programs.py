@@ -20,7 +20,7 @@ SPEED += ["--schedule", "constant"]
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    """Texts whose label is one of their characters, and sentences whose characters have tags."""
+    """Writes texts whose label is one of their characters, and sentences with tagged characters."""
     folder, rng, found = tmp_path_factory.mktemp("files"), np.random.default_rng(0), {}
     for part, size in (("train", 120), ("validation", 30), ("test", 30)):
         labeled, tagged = [], []
@@ -41,14 +41,14 @@ def files(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def characters(tmp_path_factory):
-    """A run of pretrain-bert with character tokens and 24 positions."""
+    """Returns a run of pretrain-bert with character tokens and 24 positions."""
     tokenizer = tiny_bert.characters("".join(WORDS))
     return str(tiny_bert.write_run(tmp_path_factory.mktemp("b") / "run", tokenizer)[0])
 
 
 @pytest.fixture(scope="module")
 def pieces(tmp_path_factory):
-    """A published checkpoint with WordPiece."""
+    """Returns the folder of a published checkpoint with WordPiece."""
     tokenizer = tiny_bert.pieces(*WORDS)
     return str(tiny_bert.write_checkpoint(tmp_path_factory.mktemp("b") / "hf", tokenizer)[0])
 
@@ -64,7 +64,7 @@ def train(program, line, run, *more):
 
 @pytest.fixture(scope="module")
 def classifier(characters, files, tmp_path_factory):
-    """A finished run on character tokens. Do not change it."""
+    """Returns a finished run on character tokens, which tests must not change."""
     more = ["--pooling", "mean_max", "--num-layers", "1", "--epochs", "8"]
     more += ["--set", "layer_decay=0.9", "bert_dropout=0.1"]
     line = [*files["tsv"], *flags(characters, *more)]
@@ -73,7 +73,7 @@ def classifier(characters, files, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def tagger(pieces, files, tmp_path_factory):
-    """A finished run on WordPiece. Do not change it."""
+    """Returns a finished run on WordPiece, which tests must not change."""
     more = ["--scheme", "bio", "--tokens", "characters", "--epochs", "5"]
     line = [*files["conll"], *flags(pieces, *more)]
     return train("train-tagger", line, tmp_path_factory.mktemp("t") / "run")
@@ -89,7 +89,7 @@ assert "tensorflow_text" not in sys.modules and "tfreps" not in sys.modules
 
 
 def served(run, folder, texts):
-    """Returns the answers of an export in a process that only has TensorFlow."""
+    """Returns the outputs of an export in a process that has only TensorFlow."""
     assert main(["export", str(run), "--output", str(folder)]) == 0
     command = [sys.executable, "-c", ASK, str(folder / "1"), json.dumps(texts)]
     done = subprocess.run(command, capture_output=True, text=True)
@@ -128,7 +128,7 @@ def test_a_classifier_on_characters(classifier, files, tmp_path):
 
 @pytest.mark.slow
 def test_the_recipe_of_aespressos_stopped_and_gone_on_with(characters, files, tmp_path):
-    """Sizes and rates differ from the recipe; cut texts, L2 and the hidden layer do not."""
+    """Sizes and rates differ from the recipe; truncated texts, L2 and the hidden layer do not."""
     line = [*files["tsv"], "--config", "bert_6x384", "--bert", characters, "--num-layers", "1"]
     line += ["--learning-rate", "0.003", "--set", "bert_dropout=0.1", "--max-length", "24"]
     line += ["--keep-checkpoints"]
@@ -253,7 +253,7 @@ def test_the_way_of_a_bert_without_one(files, tmp_path, capsys):
 
 @pytest.mark.slow
 def test_a_stopped_run_goes_on(characters, files, tmp_path):
-    """One epoch and another are equal to two."""
+    """A run of one epoch that is resumed for another equals a run of two epochs."""
     line = [*files["tsv"], *flags(characters, "--num-layers", "1", "--set", "bert_dropout=0.2")]
     line += ["--set", "layer_decay=0.5", "--keep-checkpoints"]
     two = train("train-classifier", line, tmp_path / "two", "--epochs", "2")

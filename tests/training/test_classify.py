@@ -11,14 +11,15 @@ from tests.training.labeling import ask, refused
 from tfreps.__main__ import main
 
 TEXT = "Ada, saw\n\nRome!\n"
-# Means over tokens; commas, exclamation marks and empty texts are neutral.
+# The scores of a text are means over its tokens. Commas, exclamation marks and empty texts have
+# the score 0.
 SCORES = [[3 / 3, 0], [0, 0], [0, 2 / 2]]
 LABELS = ["bad", "bad", "good"]
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """Returns a classifier with known answers: softmax(mean(TEXTS[word]))."""
+    """Returns the run of a classifier with known outputs: softmax(mean(TEXTS[word]))."""
     return known_models.classifier_run(tmp_path_factory.mktemp("known") / "run").path
 
 

@@ -1,4 +1,4 @@
-"""Tests `tfreps convert`: the other programs accept the runs that it makes."""
+"""Tests `tfreps convert`: the other commands accept the runs that it makes."""
 
 import json
 
@@ -239,7 +239,7 @@ def test_bad_runs(tmp_path, capsys):
 
 
 def test_vocabularies(training_folder, tmp_path, capsys):
-    """A biLM of token ids needs a vocabulary, and rejects any other than its own."""
+    """A biLM that reads token ids needs a vocabulary, and rejects one of another size."""
     path, model = make_run(tmp_path / "run", **WORDS)
     pair = spoiled(tmp_path, model.bilm, lambda *_: None)
     new = tmp_path / "new"

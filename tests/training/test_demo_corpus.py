@@ -1,4 +1,4 @@
-"""Tests the demo corpus: sentences of prose, tokens, and a split without leaks."""
+"""Tests the demo corpus: sentences of prose, tokens, and parts without common sentences."""
 
 import pytest
 

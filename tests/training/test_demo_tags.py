@@ -7,7 +7,7 @@ from training import demo_tags
 
 
 def tagged(text):
-    """Writes `word` for O, `[word` for B-CODE and `~word` for I-CODE."""
+    """Returns tagged sentences of a text: `word` for O, `[word` for B-CODE, `~word` for I-CODE."""
     signs = {"O": "", "B-CODE": "[", "I-CODE": "~"}
     return [
         " ".join(signs[tag] + token for token, tag in sentence)

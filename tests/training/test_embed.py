@@ -189,7 +189,7 @@ def test_resumes_after_a_kill(run, text, tmp_path, monkeypatch, capsys):
 
 
 def test_tokens_longer_than_the_bilm_reads(run, tmp_path, capsys):
-    """48 bytes are 16 Chinese characters: text that is not tokenized is cut off."""
+    """48 bytes are 16 Chinese characters: the rest of a longer token has no effect."""
     text = tmp_path / "text.txt"
     text.write_text("\n".join(["中" * 16, "中" * 17, "a " + "x" * 49]), encoding="utf-8")
     tfreps(run[0], text, "--output", tmp_path / "v.hdf5")
@@ -208,7 +208,8 @@ def test_very_long_lines_and_tokens(tmp_path):
     tfreps(path, text, "--output", output, "--layers", "top")
     with h5py.File(output) as file:
         assert file["0"].shape == (100_000, 12) and file["1"].shape == (2, 12)
-        # The state decays: far from the ends, a part of the line gives the same vectors.
+        # The effect of a token on later ones decays, so a part of the line has the same vectors
+        # far from its ends.
         piece = layers_of(model.bilm, " ".join(words[:300]))[-1]
         assert_close(file["0"][:200, :6], piece[:200, :6])
         assert file["0"][:100] == pytest.approx(piece[:100], rel=1e-3, abs=1e-4)
@@ -301,7 +302,7 @@ def test_what_is_there_already(run, text, tmp_path, capsys):
 
 @pytest.mark.parametrize("name, dtype", [("v.npy", "float32"), ("v.hdf5", "float16")])
 def test_one_vector_per_text(tmp_path, capsys, name, dtype):
-    """The model is the fixture of sentence-transformers, with its default prompt."""
+    """The model is the fixture in the format of sentence-transformers, with its default prompt."""
     path, output = tmp_path / "texts.txt", tmp_path / name
     path.write_text("\n".join(["the hotel", "", "the dogs " * 30]), encoding="utf-8")
     tfreps(EMBEDDER, path, "--output", output, "--dtype", dtype)

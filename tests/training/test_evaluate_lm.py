@@ -22,13 +22,13 @@ LINES = CORPUS["heldout.txt"].strip().split("\n")
 
 @pytest.fixture(scope="module")
 def run(trained, tmp_path_factory):
-    """A copy of the trained run, since an evaluation writes to it."""
+    """Returns a copy of the trained run, since an evaluation writes to it."""
     return shutil.copytree(trained, tmp_path_factory.mktemp("copy") / "run")
 
 
 @pytest.fixture(scope="module")
 def heldout(tmp_path_factory):
-    """The held-out text with blank lines in between."""
+    """Returns the path of the held-out text with blank lines between its sentences."""
     path = tmp_path_factory.mktemp("text") / "heldout.txt"
     path.write_text("\n\n".join(LINES) + "\n \n")
     return path
@@ -41,7 +41,7 @@ def evaluate(run, *arguments):
 
 @pytest.fixture(scope="module")
 def nlls(run):
-    """Returns a function of the positions of one direction, (token, id of the next) -> NLLs."""
+    """Returns a function from pairs `(token, id of the next one)` in a direction to their NLLs."""
     folder = RunFolder.open(run)
     model, vocabulary = folder.load_model(), folder.vocabulary()
     config = model.bilm.get_config()

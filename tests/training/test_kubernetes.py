@@ -22,7 +22,7 @@ PORT = 2222
 # All versions whose API the manifests must follow.
 KUBERNETES = "1.28", "1.32", "1.36"
 KINDS = "Job", "Service", "NetworkPolicy", "PersistentVolumeClaim", "Pod"
-# A program that writes TF_CONFIG, its process and its arguments as one line of JSON.
+# Code that prints TF_CONFIG, its process id and its arguments as one line of JSON.
 SHOW = r"""#!/bin/sh
 printf '{"config": %s, "process": %d, "arguments": "%s"}\n' "$TF_CONFIG" $$ "$*"
 """
@@ -195,7 +195,7 @@ def test_options_are_those_of_the_program():
 
 
 def put_programs(folder, **scripts):
-    """Writes shell scripts into a folder and returns an environment that finds them first."""
+    """Writes shell scripts to a folder; returns an environment in whose PATH it comes first."""
     for name, script in scripts.items():
         (folder / name).write_text(script, encoding="utf-8")
         (folder / name).chmod(0o755)

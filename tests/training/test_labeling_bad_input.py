@@ -17,7 +17,7 @@ TINY = ["--encoder", "embeddings", "--embedding-dim", "2", "--epochs", "1"]
 
 @pytest.fixture
 def files(tmp_path):
-    """Writes a file of the given text (or bytes); returns its path."""
+    """Returns a function that writes text or bytes to a file and returns its path."""
 
     def write(name, text):
         path = tmp_path / name

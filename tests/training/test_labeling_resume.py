@@ -31,7 +31,7 @@ def dies(log, batch, logs=None):
 callbacks.EpochLog.on_train_batch_end = dies
 sys.exit(main(sys.argv[3:]))
 """
-# Everything that has a state: dropout, a decaying rate, a group of variables, patience.
+# Options with a state to restore: dropout, a decaying rate, a group of variables, patience.
 MORE = ["--epochs", "3", "--checkpoint-every", "4", "--dropout", "0.3"]
 MORE += ["--batch-tokens", "256", "--learning-rate", "0.02"]
 MORE += ["--set", "embedding_learning_rate=0.01", "--deterministic", "--keep-checkpoints"]
@@ -71,7 +71,7 @@ def train(program, files, flags, run, *more, when=0, number=0, code=0):
 
 
 def interrupt(program, files, flags, run, *more, when, number):
-    """Trains up to a signal, and checks the run folder."""
+    """Trains until a signal ends the command, and checks the run folder."""
     kill = number == signal.SIGKILL
     code = -number if kill else 128 + number
     err = train(program, files, flags, run, *more, when=when, number=int(number), code=code)
@@ -85,7 +85,7 @@ def interrupt(program, files, flags, run, *more, when, number):
 
 
 def figures(run):
-    """Reads history.jsonl without values that depend on the speed of the machine."""
+    """Returns the lines of history.jsonl without values that depend on the machine's speed."""
     lines = history(run)
     for line in lines:
         line.pop("training/tokens_per_second", None)

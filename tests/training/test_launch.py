@@ -1,4 +1,4 @@
-"""Tests the launcher: the commands of the workers, their exit codes, and mistakes."""
+"""Tests `tfreps launch`: the commands of the workers, exit codes, and invalid options."""
 
 import json
 import os
@@ -17,7 +17,7 @@ from tfreps._src.distribute.local_workers import Outcome
 
 launch = import_command("training.launch")  # the module that `main` runs: see CONTRIBUTING.md
 
-# Stands in for `python -m tfreps`, which would import TensorFlow.
+# Code that replaces `python -m tfreps`, which would import TensorFlow.
 FAKE = """
 import json, os, signal, sys, time
 worker = json.loads(os.environ["TF_CONFIG"])["task"]["index"]
@@ -32,7 +32,7 @@ if "--fail" in sys.argv or "--wait" in sys.argv:
     print("waits", flush=True)
     time.sleep(60)
 """
-# Runs `tfreps launch` with the stand-in.
+# Runs `tfreps launch` with `FAKE` as the command of the workers.
 COMMAND = f"""
 import sys
 from tfreps._src.cli.commands import import_command, main
@@ -44,7 +44,7 @@ sys.exit(main(["launch", *sys.argv[1:]]))
 
 
 def start(*arguments):
-    """Starts the launcher with the stand-in for programs."""
+    """Starts `tfreps launch` with `FAKE` as the command of the workers; returns the process."""
     environ = {name: value for name, value in os.environ.items() if name != "TF_CONFIG"}
     line = [sys.executable, "-c", COMMAND, *map(str, arguments)]
     both = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}

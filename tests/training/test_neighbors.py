@@ -142,7 +142,7 @@ def test_all_texts_are_read(tmp_path, capsys):
 
 
 def test_prompts(tmp_path, capsys):
-    """The default prompt is "query": "the "; "document" is empty."""
+    """The default prompt is "query" with the text "the "; the prompt "document" is empty."""
     path, model = tmp_path / "texts.txt", FOLDER / "model"
     path.write_text("hotel\nthe hotel\n")
     words = ["--text", path, "--query", "hotel", "--text-prompt", "document"]

@@ -1,4 +1,4 @@
-"""Tests that no program overwrites its input, or a file that it did not make."""
+"""Tests that no command overwrites its input, or a file that it did not write."""
 
 import pytest
 
@@ -11,7 +11,7 @@ MINE = "Ada saw Rome .\nthe dog .\n" * 9
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
-    """A folder with a text, runs of a biLM, a tagger and a classifier."""
+    """Returns a folder with a text, and runs of a biLM, a tagger and a classifier."""
     folder = tmp_path_factory.mktemp("place")
     make_run(folder / "elmo")
     known_models.tagger_run(folder / "tagger")
@@ -19,7 +19,7 @@ def place(tmp_path_factory):
     return folder
 
 
-# Program and options, followed by the input, if any, and --output FILE.
+# Command and options, followed by the input, if any, and --output FILE.
 ASKED = {
     "build-vocabulary": ["build-vocabulary", "TEXT"],
     "build-vocabulary characters": ["build-vocabulary", "TEXT", "--tokens", "bert-characters"],

@@ -15,7 +15,7 @@ pytest.importorskip("matplotlib", reason="plots need matplotlib (tfreps[plots])"
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """A run with a model and two epochs."""
+    """Returns a run folder with a model and the history of two epochs."""
     folder = tmp_path_factory.mktemp("plot") / "run"
     path, _ = tiny_bert.write_run(folder, tiny_bert.pieces("the", "river", "bank"))
     lines = [{"step": 4, "epoch": n, "run": "train", "loss": 1 / n} for n in (1, 2)]

@@ -31,7 +31,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def finished(folder, tmp_path_factory):
-    """Folder of a finished run. Do not change it."""
+    """Returns the folder of a finished run, which tests must not change."""
     run = tmp_path_factory.mktemp("bert") / "run"
     more = ["--learning-rate", "0.02", "--whole-words", "--log-every", "4"]
     more += ["--keep-checkpoints"]

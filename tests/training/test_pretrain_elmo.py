@@ -19,7 +19,7 @@ from tfreps.models import BiLM, BiLMPretrainer
 from tfreps.text import Vocabulary
 from training import pretrain_elmo
 
-# Tracing takes seconds: tests that are not about the network use a minimal one.
+# A minimal network for tests of other things, since tracing a larger one takes seconds.
 LEAST = ["--units", "8", "--projection-dim", "4", "--word-input", "--no-bidirectional"]
 
 
@@ -182,7 +182,7 @@ def test_minutes_stop_a_run_that_then_goes_on(corpus, tmp_path):
 
 @pytest.mark.slow
 def test_epochs_are_counted_in_tokens(corpus, tmp_path):
-    """334 positions at 20 per step: one and a half passes are 25 steps."""
+    """With 334 positions and 20 per step, one and a half passes are 25 steps."""
     line = flags(corpus, tmp_path / "run", *LEAST, "--epochs", "1.5", sizes=[], validation=False)
     at = line.index("--steps")
     assert main([*line[:at], *line[at + 2 :]]) == 0
@@ -220,7 +220,7 @@ def test_text_with_carriage_returns(corpus, tmp_path, capsys):
 
 
 def test_the_training_sample_has_sentences_of_all_lengths(tmp_path):
-    """Batches are sorted by length, so the first of them would be the shortest sentences."""
+    """Batches are sorted by length, so the first ones have only short sentences."""
     rng = np.random.default_rng(0)
     lengths = rng.integers(1, 60, 4000)
     text = tmp_path / "text.txt"

@@ -22,7 +22,7 @@ SMALL = ["<S>", "</S>", "<UNK>", *"the . river in a and was bank he of".split()]
 
 @pytest.mark.slow
 def test_from_a_run_with_its_vocabulary(trained, corpus, tmp_path):
-    """The softmax is restored too: the validation perplexity is the same."""
+    """The softmax is restored, too, so the validation perplexity is the same."""
     more = ["--init", trained, *STILL]
     run = pretrain(corpus, tmp_path / "run", *more, steps=1, sizes=[], vocabulary=False)
     before = json.loads((trained / "results.json").read_text())["best_validation"]["perplexity"]

@@ -124,7 +124,7 @@ def test_killed_in_mid_epoch_and_resumed(corpus, tmp_path):
 
 @pytest.fixture(scope="module")
 def whole(corpus, tmp_path_factory):
-    """Folder of an uninterrupted run over characters."""
+    """Returns the folder of an uninterrupted run over characters."""
     run = tmp_path_factory.mktemp("whole") / "run"
     finish(start_training(corpus, run, "characters"), 0)
     return run

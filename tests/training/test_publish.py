@@ -1,4 +1,4 @@
-"""`tfreps publish`, and every program with every kind of source."""
+"""Tests `tfreps publish`, and every command with every kind of source of a model."""
 
 import itertools
 import os
@@ -59,7 +59,7 @@ def test_refusals(run, tmp_path, monkeypatch, capsys, arguments, message):
     assert sorted(os.listdir()) == before
 
 
-# Sources of models and files that programs read, as functions from a local folder.
+# Sources of models and files that commands read, as functions of a local folder.
 def on_the_hub(hub, folder):
     hub.add("someone/model", {path.name: path.read_bytes() for path in folder.iterdir()})
     return "hf://someone/model"
@@ -83,7 +83,7 @@ SOURCES = {"folder": lambda hub, folder: str(folder), "hub": on_the_hub, "zip": 
 
 
 def published(name, folder):
-    """Writes a tagger, a biLM ("elmo": without vocabulary) or a BERT model that was published."""
+    """Writes a published tagger, biLM ("elmo", without a vocabulary) or BERT model."""
     if name == "tagger":
         indexer = TokenIndexer.from_sentences([["Ada", "lives"]])
         embedder = TokenEmbedder(indexer.vocabulary_size, 4)
@@ -102,7 +102,7 @@ def published(name, folder):
             TextBiLM(bilm, words).save_to_preset(folder)
 
 
-# Each program, with MODEL in place of the source and OUT in place of the output.
+# Each command, with MODEL in place of the source and OUT in place of the output.
 PROGRAMS = {
     "tag": ("tagger", "tag MODEL text.txt --output OUT"),
     "evaluate": ("tagger", "evaluate MODEL --data data.conll --output OUT"),
@@ -132,7 +132,7 @@ PROGRAMS = {
 }
 
 
-# Every kind of source with one program; the slow tests have all programs with all kinds.
+# Every kind of source with one command; slow tests combine all commands with all kinds.
 QUICK = {("tag", "hub"), ("publish", "url"), ("publish", "zip")}
 CASES = [
     pytest.param(*case, marks=[] if case in QUICK else pytest.mark.slow)

@@ -1,4 +1,4 @@
-"""Tests that the programs accept the recipes, and that the values are those of the papers."""
+"""Tests that the commands accept the recipes, and that the values are those of the papers."""
 
 import importlib
 import json

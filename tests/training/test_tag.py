@@ -22,12 +22,12 @@ COLUMNS = [("Ada", "B-PER"), ("saw", "O"), ("Rome", "B-LOC"), None, None, ("slep
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """Returns a tagger with known answers: softmax(WORDS[word]) for each word."""
+    """Returns the run of a tagger with known outputs: softmax(WORDS[word]) for each word."""
     return known_models.tagger_run(tmp_path_factory.mktemp("known") / "run").path
 
 
 def expected(rows=COLUMNS):
-    """Returns columns as the program writes them."""
+    """Returns the columns that the command writes for these rows."""
     lines = [
         "" if row is None else f"{row[0]}\t{row[1]}\t{softmax(WORDS[row[0]]).max():.4f}"
         for row in rows

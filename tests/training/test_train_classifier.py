@@ -30,7 +30,7 @@ def test_it_learns_the_rule_and_says_how_well(classifier):
 
 
 def test_its_figures_are_those_of_its_answers(classifier, labeled, tmp_path):
-    """Counts the labels that `tfreps classify` assigns to the test texts."""
+    """The metrics are those of the labels that `tfreps classify` assigns to the test texts."""
     pairs = [line.split("\t") for line in Path(labeled[5]).read_text().splitlines()]
     text = tmp_path / "test.txt"
     text.write_text("".join(text + "\n" for _, text in pairs))
@@ -97,7 +97,7 @@ def test_a_transformer_learns_it_in_more_and_smaller_steps(labeled, tmp_path):
 
 @pytest.mark.slow
 def test_vectors_that_were_stored_before_and_a_part_held_out(tmp_path):
-    """All texts are equal: the labels follow only from the vectors, by number."""
+    """All texts are equal, so only their vectors, found by number, give the label."""
     flags = []
     for part, size in (("train", 100), ("test", 20)):
         labels = np.random.default_rng(size).integers(0, 2, size)
@@ -118,7 +118,7 @@ def test_vectors_that_were_stored_before_and_a_part_held_out(tmp_path):
 
 @pytest.mark.slow
 def test_the_ingredients_of_a_recipe(labeled, tmp_path):
-    """AUC as the monitor, warmup, plateau decay, cut texts and L2 have an effect."""
+    """AUC as the monitor, warm-up, plateau decay, truncated texts and L2 have an effect."""
     more = ["--monitor", "val_auc", "--warmup-steps", "4", "--set", "plateau_decay=0.5", "l2=1e-4"]
     more += ["--set", "truncation_rate=0.3", "--epochs", "6", "--learning-rate", "0.04"]
     run = train_classifier(labeled, tmp_path / "run", *more, sizes=EMBEDDINGS)
@@ -138,7 +138,7 @@ def test_the_ingredients_of_a_recipe(labeled, tmp_path):
 
 @pytest.mark.slow
 def test_balanced_weights(tmp_path, capsys):
-    """The texts are neutral: the model learns the weighted frequency of the labels."""
+    """All texts are equal, so the model learns the weighted frequency of the labels."""
     (tmp_path / "train").write_text("a\tx\n" * 30 + "b\tx\n" * 9 + "only\tx\n")
     shares = {}
     for flag in ([], ["--balance"]):

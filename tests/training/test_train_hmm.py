@@ -12,7 +12,7 @@ PLACES, PEOPLE, VERBS = ("Rome", "Oslo", "New York"), ("Ada", "Max", "Ada Max"),
 
 
 def sentences(number, seed):
-    """Writes sentences such as `Max saw New York .` in BMES."""
+    """Yields the `(token, tag)` pairs of sentences such as `Max saw New York .` in BMES."""
     rng = np.random.default_rng(seed)
     for _ in range(number):
         line = []

@@ -32,7 +32,7 @@ def f1(run, part="test"):
     "trained_on", ["names_only", pytest.param("tagged", marks=pytest.mark.slow)]
 )
 def test_it_learns_the_rule_and_says_how_well(trained_on, request):
-    """Tags of names depend on the previous token; numbers are new and need characters."""
+    """Tags of names depend on the previous token; test numbers are new, so characters decide."""
     has_numbers = trained_on == "tagged"
     tagged = request.getfixturevalue(trained_on)
     tagger = request.getfixturevalue("tagger" if has_numbers else "word_tagger")
@@ -61,7 +61,7 @@ def test_it_learns_the_rule_and_says_how_well(trained_on, request):
 
 @pytest.mark.slow
 def test_its_figures_are_those_of_its_answers(tagger, tagged, tmp_path):
-    """Counts the tags that `tfreps tag` assigns to the test text."""
+    """The metrics are those of the tags that `tfreps tag` assigns to the test text."""
     truth = labeling.read_columns(Path(tagged[5]).read_text() + "\n")
     text = tmp_path / "test.txt"
     text.write_text("".join(" ".join(tokens) + "\n" for tokens, _ in truth))
@@ -137,7 +137,7 @@ def test_characters_alone(tmp_path):
 
 @pytest.fixture(scope="module")
 def few(tmp_path_factory):
-    """A few sentences to train on, and vectors of most words."""
+    """Returns options with few training sentences, and a dict of the vectors of most words."""
     folder = tmp_path_factory.mktemp("few")
     flags = labeling.write_tagged(folder, sizes=(16, 1, 1))[:2]
     words = [*labeling.NAMES, *labeling.WORDS]
@@ -150,7 +150,7 @@ def few(tmp_path_factory):
 
 
 def weights_of(run):
-    """Returns the word vectors of a trained tagger, its Elmo, and the weights of the biLM."""
+    """Returns a dict of the word vectors of a trained tagger, its Elmo, and its biLM's weights."""
     embedder = RunFolder.open(run).load_model().encoder
     table = np.array(embedder.word_embeddings)[1:]
     words = dict(zip(Vocabulary.read(run / "vocabulary.txt").tokens, table, strict=True))
@@ -230,7 +230,7 @@ def test_the_top_layer_of_elmo_beside_trained_words(few, tmp_path):
 
 @pytest.mark.slow
 def test_vectors_that_were_stored_before(tmp_path):
-    """All sentences are equal: the tags follow only from the vectors, by number."""
+    """All sentences are equal, so only their vectors, found by their number, give the tags."""
     flags = []
     for part, size in (("train", 64), ("validation", 16), ("test", 16)):
         tags = np.random.default_rng(len(part) + size).integers(0, 2, [size, 4])

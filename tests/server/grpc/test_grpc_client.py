@@ -1,4 +1,4 @@
-"""The gRPC client returns the same responses as the REST client."""
+"""Tests that the gRPC client returns the same outputs as the REST client."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The gRPC port: health, sizes, ports, TLS."""
+"""Tests the gRPC port: health service, sizes of messages, ports in use, TLS."""
 
 import asyncio
 import pathlib
@@ -56,7 +56,7 @@ def test_a_port_in_use(server, models):
 
 
 def test_calls_beyond_a_limit_are_not_received(models, monkeypatch):
-    """Their messages would take memory before the queue can reject them."""
+    """Received messages would take memory before the queue could reject the calls."""
     with serving(models / "zoo", rest_port=None, max_requests=1) as server:
 
         async def hang(*given, **options):

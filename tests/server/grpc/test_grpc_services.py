@@ -1,4 +1,4 @@
-"""TensorFlow Serving's services, called with the official stubs."""
+"""Tests TensorFlow Serving's services with the official stubs."""
 
 import grpc
 import numpy as np

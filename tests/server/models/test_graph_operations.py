@@ -84,7 +84,7 @@ def test_neither_loaded_nor_asked(tmp_path):
 
 
 class WithTable(tf.Module):
-    """Model with a table from a file and variables, like exports."""
+    """Model with variables and a lookup table that is read from a file, like exports."""
 
     def __init__(self, path):
         super().__init__()
@@ -137,7 +137,7 @@ def test_assets_outside_the_folder(regular, name):
 
 
 def test_assets_that_are_links(regular, tmp_path):
-    """Links out of the folder are rejected; links of the folder and within it are not."""
+    """Links to files outside of the folder are rejected; links to the folder or in it are not."""
     inside = tmp_path / "volume" / "..2026_11_26"
     shutil.copytree(regular, inside / "1")
     (tmp_path / "volume" / "..data").symlink_to("..2026_11_26")

@@ -1,4 +1,4 @@
-"""Models from a command line and from TensorFlow Serving's config file."""
+"""Tests the models of a command line and of TensorFlow Serving's config file."""
 
 import contextlib
 
@@ -119,7 +119,7 @@ def test_broken_config_files(text, words):
 def test_a_warning_of_the_parser_does_not_come_through():
     with open("odd", "w") as file:
         file.write(config(r'name: "x\l"'))  # an invalid escape
-    with contextlib.suppress(ValueError):  # pytest turns warnings into errors
+    with contextlib.suppress(ValueError):  # a warning, which pytest makes an error, would fail
         read_config_file("odd")
 
 

@@ -1,4 +1,4 @@
-"""Models by name, version and label."""
+"""Tests the selection of models by name, version and label."""
 
 import logging
 import time

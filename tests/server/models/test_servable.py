@@ -1,4 +1,4 @@
-"""A loaded version: its responses, its errors, and merged requests."""
+"""Tests a loaded version: its responses, its errors, and merged requests."""
 
 import gc
 import threading
@@ -118,7 +118,7 @@ def test_a_saved_model_of_tensorflow_1(tmp_path):
 
 
 def test_too_much_text(models):
-    """All texts are padded to the length of the longest."""
+    """Texts count as if padded to the length of the longest."""
     servable = Servable(models / "zoo" / "7", ServerOptions(max_text_mb=1))
     for inputs in (texts("x" * 1_048_577), texts("x" * 600_000, "y"), texts(*["abc"] * 16_385)):
         with pytest.raises(ServingError, match="more than the 1048576 that are allowed") as caught:
@@ -128,7 +128,7 @@ def test_too_much_text(models):
 
 
 def test_an_answer_of_a_batch_that_is_too_large_fails_alone(tmp_path):
-    """The response to each request counts, not that of its batch."""
+    """The limit applies to the response to each request, not to that of its batch."""
 
     def repeat(x):
         return {"y": tf.strings.substr(tf.strings.join([x] * 500), 0, 10**9)}

@@ -1,4 +1,4 @@
-"""Checks of requests, and conditions for merging them."""
+"""Tests the checks of requests, and the conditions for merging them."""
 
 import numpy as np
 import pytest

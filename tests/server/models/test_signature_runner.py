@@ -1,4 +1,4 @@
-"""Calls that run together or alone."""
+"""Tests calls that run in a batch or alone."""
 
 import asyncio
 import threading
@@ -54,7 +54,7 @@ class Runner:
         return asyncio.run_coroutine_threadsafe(self.runner.run(call), server_loop())
 
     def submit_together(self, *calls):
-        """Submits a call, and others while it runs."""
+        """Submits a call and, while it runs, others that form a batch."""
         first = self.submit(0)
         wait_for(lambda: self.asked)
         futures = [self.submit(*rows) for rows in calls]

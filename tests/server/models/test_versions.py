@@ -1,4 +1,4 @@
-"""Versions that appear, disappear, break and are repaired."""
+"""Tests versions that appear, disappear, break and are repaired."""
 
 import threading
 
@@ -10,7 +10,7 @@ from tfreps._src.server.requests.serving_error import ServingError
 
 
 def load(folder):
-    """Returns the content of the file, or raises ValueError without one."""
+    """Returns the content of the model file in a folder; raises ValueError if there is none."""
     if not (folder / "model").exists():
         raise ValueError("torn")
     return (folder / "model").read_text()

@@ -1,4 +1,4 @@
-"""Warm-up requests."""
+"""Tests the warm-up requests of an export."""
 
 import pytest
 import tensorflow as tf

@@ -1,4 +1,4 @@
-"""The event loop of the servers of a process."""
+"""Tests the event loop that all servers of a process share."""
 
 import asyncio
 import threading

@@ -1,4 +1,4 @@
-"""Calls that wait for a thread."""
+"""Tests the queue of calls that wait for a thread."""
 
 import asyncio
 import gc
@@ -21,7 +21,7 @@ def call(signature="a", rows=1, ticket=None):
 
 
 class Gate:
-    """Function that runs calls once it is opened, and remembers them."""
+    """Function that runs calls once it is opened, and records them."""
 
     def __init__(self):
         self.opened, self.started = threading.Event(), threading.Semaphore(0)
@@ -42,7 +42,7 @@ def gate():
 
 
 def fill(lane, *calls):
-    """Submits calls in order, at the same time; returns their futures."""
+    """Submits calls in order before any of them runs; returns their futures."""
 
     async def submit():
         return [asyncio.ensure_future(lane.run(each)) for each in calls]
@@ -128,7 +128,7 @@ def test_only_some_wait(gate):
     [((60, 60), 40, False), ((60, 90), 70, False), ((60, 60), 70, True)],
 )
 def test_stuck_while_all_threads_are_late(gate, monkeypatch, limits, seconds, is_stuck):
-    """Clients that wait for only 30 seconds do not count."""
+    """The server's limit decides, not the 30 seconds that a client waits."""
     lane = Lane("single", gate, threads=2)
     fill(lane, *(call(ticket=Ticket(30, limit=limit)) for limit in limits))
     for _ in limits:

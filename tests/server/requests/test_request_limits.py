@@ -1,4 +1,4 @@
-"""Requests that are rejected, merged, or long."""
+"""Tests which requests are rejected, and in which queue the others wait."""
 
 import types
 
@@ -24,7 +24,7 @@ def texts(count, size):
 
 
 def queue_of(size, inputs, added=0):
-    """Returns the queue of a request of which a counter found this size."""
+    """Returns the queue of a request for which the counter returns `size`."""
     counter = types.SimpleNamespace(size=lambda *_: size, added_per_text=added)
     return choose_queue(inputs, counter, LIMITS)
 

@@ -1,4 +1,4 @@
-"""Token counts are equal to those of the graph or slightly higher, and fast."""
+"""Tests that token counts are those of the graph or slightly higher, and are fast."""
 
 import re
 import time

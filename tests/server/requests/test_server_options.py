@@ -1,4 +1,4 @@
-"""Options of a server."""
+"""Tests the options of a server."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The part that both interfaces share."""
+"""Tests the part of the server that both interfaces share."""
 
 import asyncio
 import gc
@@ -96,7 +96,7 @@ def test_messages(server):
 
 @pytest.mark.parametrize("is_rest", [True, False], ids=["REST", "gRPC"])
 def test_rejected_requests_leave_the_memory(server, rest, channel, monkeypatch, is_rest):
-    """Their errors, whose frames hold the inputs, do not wait for the garbage collector."""
+    """Errors refer to frames with the inputs, but are freed without the garbage collector."""
     errors = []
 
     def recorded(error):

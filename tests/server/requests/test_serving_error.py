@@ -1,4 +1,4 @@
-"""Conversion of exceptions to status codes."""
+"""Tests the conversion of exceptions to status codes."""
 
 import grpc
 import pytest

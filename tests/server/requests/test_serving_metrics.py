@@ -1,4 +1,4 @@
-"""Names and labels for Prometheus."""
+"""Tests the names and labels of the Prometheus metrics."""
 
 import pytest
 

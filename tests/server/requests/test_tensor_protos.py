@@ -1,4 +1,4 @@
-"""Conversion of TensorProto to NumPy and back, compared with TensorFlow's functions."""
+"""Tests the conversion of TensorProto to NumPy and back against TensorFlow's functions."""
 
 import ml_dtypes
 import numpy as np
@@ -24,7 +24,7 @@ def test_there_and_back(dtype):
         proto = tensor_pb2.TensorProto()
         fill_proto(proto, array)
         np.testing.assert_array_equal(tf.make_ndarray(proto), array)
-        for sent in (proto, tf.make_tensor_proto(array)):  # values, tensor_content
+        for sent in (proto, tf.make_tensor_proto(array)):  # `tensor_content` in the second
             found = to_array(sent, 10)
             np.testing.assert_array_equal(found, array)
             assert found.dtype == array.dtype and found.shape == array.shape

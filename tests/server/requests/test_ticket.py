@@ -1,4 +1,4 @@
-"""Time limits and cancellation of requests."""
+"""Tests time limits and cancellation of requests."""
 
 import time
 

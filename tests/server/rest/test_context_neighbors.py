@@ -1,4 +1,4 @@
-"""Neighbors of a word, compared with cosines that are computed word by word."""
+"""Tests the neighbors of a word against cosines that are computed word by word."""
 
 import contextlib
 import copy
@@ -121,7 +121,7 @@ def test_sentences_are_embedded_once(neighbors, asked):
 
 
 def test_another_model_under_the_same_version_is_asked_again(server, asked, monkeypatch):
-    """This happens when a version is removed and its number is used again."""
+    """Vectors are recomputed if a version is removed and its number is used for another model."""
     neighbors = ContextNeighbors(server._core, SENTENCES)
     find(neighbors, "bilm", ["x"], 0, 0)
     with server._core.pool.lease("bilm") as (number, servable):

@@ -1,4 +1,4 @@
-"""Requests in row and column format, with TensorFlow Serving's test cases, and their values."""
+"""Tests requests in row and column format, with TensorFlow Serving's test cases."""
 
 import numpy as np
 import pytest

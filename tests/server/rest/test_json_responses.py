@@ -1,4 +1,4 @@
-"""Arrays as JSON."""
+"""Tests the JSON of arrays."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The routes of the page, requested over HTTP."""
+"""Tests the routes of the web page over HTTP."""
 
 import contextlib
 import http.client

@@ -1,4 +1,4 @@
-"""JSON bodies within limits. `test_rest_app` sends bodies that are compressed or too large."""
+"""Tests JSON bodies and their limits. `test_rest_app` sends compressed and too large bodies."""
 
 import pytest
 
@@ -11,7 +11,7 @@ from tfreps.server import ServerOptions
     "part", ["[" * 300 + "]" * 300 + ",", "[],", '{"a":[]},', "[1],", "1,"], ids=lambda p: p[:6]
 )
 def test_bodies_of_many_values(part):
-    """Every value counts, and a list or object, which takes more memory and time, as 16."""
+    """A value counts as 1; a list or object, which takes more memory and time, as 16."""
     count = 30 * (part.count(",") + 16 * part.count("[") + 16 * part.count("{")) + 32
     body = '{"inputs":[' + part * 30 + "1]}"
     assert len(parse_body(body.encode(), count + 1)["inputs"]) == 31

@@ -1,4 +1,4 @@
-"""Host and Origin headers, content types, CORS, and requests of ambiguous length."""
+"""Tests Host and Origin headers, content types, CORS, and requests of ambiguous length."""
 
 import socket
 
@@ -145,7 +145,7 @@ def test_programs_and_pages_of_the_server_ask(guarded):
 
 
 def test_an_allowed_site_has_cors(guarded):
-    """The headers have the same names as in TensorFlow Serving."""
+    """The CORS headers are those of TensorFlow Serving."""
     asks = {"Origin": "https://good.example"}
     found = requests.post(guarded + PREDICT, data=BODY, headers={**asks, **JSON}, timeout=20)
     assert found.json() == {"outputs": [3.0]}
@@ -171,7 +171,7 @@ def test_an_allowed_site_has_cors(guarded):
 
 
 def test_two_lengths_of_one_request(guarded):
-    """The bytes that a proxy could read as a second request are not answered."""
+    """The server does not read the rest of the bytes as a second request, as a proxy could."""
     smuggled = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
     request = (
         f"POST {PREDICT} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {5 + len(smuggled)}\r\n"

@@ -1,4 +1,4 @@
-"""Golden exchanges of the REST interface, based on TensorFlow Serving's documentation."""
+"""Tests requests and responses of TensorFlow Serving's documentation over REST."""
 
 import gzip
 import json
@@ -78,7 +78,7 @@ def test_predict(rest, body, response, which):
 
 
 def test_numbers_come_back_exactly(rest):
-    """Random bits are float32 numbers of all sizes, infinities and NaN among them."""
+    """The inputs are random bits: float32 numbers of all sizes, with infinities and NaN."""
     bits = np.random.default_rng(0).integers(0, 2**32, 2_000, np.uint32)
     numbers = np.array([*bits.view("float32"), np.inf, np.nan, -0.0], "float32")
     status, response = ask(rest, "half_plus_two", {"instances": numbers.tolist()})

@@ -1,4 +1,4 @@
-"""The client over REST."""
+"""Tests the REST client."""
 
 import socket
 

@@ -1,4 +1,4 @@
-"""The HTTP port: slow and broken clients, additional routes."""
+"""Tests the HTTP port: slow and broken clients, and additional routes."""
 
 import contextlib
 import socket
@@ -18,7 +18,7 @@ LARGE = 30_000_000  # bytes, more than the network buffers
 
 @pytest.fixture(scope="module")
 def patient(models):
-    """Starts a server with a limit of 1 s for headers and 0.5 s for answers."""
+    """Yields a running server with a limit of 1 s for headers and 0.5 s for responses."""
     server = serving(
         models / "half_plus_two",
         grpc_port=None,
@@ -132,7 +132,7 @@ def test_junk_is_no_http(patient, junk):
 
 
 def test_a_connection_is_used_again_and_again(patient):
-    """Connections are reused, and small answers are not delayed (by 40 ms without TCP_NODELAY)."""
+    """Connections are reused. Small responses are not delayed (40 ms without TCP_NODELAY)."""
     with requests.Session() as session:
         begin = time.monotonic()
         for _ in range(50):
@@ -146,7 +146,7 @@ def test_more_routes(patient):
 
 
 def test_a_port_in_use(patient, models):
-    """The other port is closed again."""
+    """The port that was opened before the error is closed again."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
