@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tests import tiny_bert
+from tests.closeness import assert_close
 from tfreps.inference import TextBert, TextBiLM, TextClassifier, TextEmbedder, TextTagger
 from tfreps.models import BiLM, Classifier, HMMTagger, SentenceEmbedder, TokenEmbedder
 from tfreps.text import TokenIndexer
@@ -90,7 +91,7 @@ def test_a_classifier(classifier, texts):
 def test_an_embedder(embedder, texts):
     expected = np.stack([embedder(text).vectors for text in TEXTS])
     for read in (embedder, embedder.embed):
-        np.testing.assert_allclose(read(texts()).vectors, expected, rtol=1e-6)
+        assert_close(read(texts()).vectors, expected)
     cosines = embedder.similarities(texts(), iter(TEXTS))
     assert cosines.diagonal() == pytest.approx([1.0, 1.0])
 

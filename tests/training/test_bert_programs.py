@@ -231,7 +231,7 @@ def test_texts_that_are_too_long(characters, tmp_path, capsys):
             "--encoder bert --bert x --set bert_from_scratch=true --freeze-layers 1".split(),
             "--freeze-layers cannot be combined with --set bert_from_scratch=true.",
         ),
-        (["--encoder", "bert", "--bert", "RUN", "--num-layers", "3"], "the number of blocks"),
+        (["--encoder", "bert", "--bert", "RUN", "--num-layers", "3"], "the number of layers"),
         (
             ["--encoder", "bert", "--bert", "RUN", "--max-length", "2"],
             "room for text alongside 2 sp",
