@@ -169,7 +169,7 @@ def text_counts(trained):
         }
     how = "characters"
     most = trained.max_length
-    if trained.is_tagger:  # it splits the whole text into pieces before truncating it
+    if trained.is_tagger:  # a tagger splits the whole text into pieces before truncating it
         if not isinstance(trained.tokenizer, CharacterTokenizer):
             how = "bert_words"
         most = None

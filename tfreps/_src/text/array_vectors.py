@@ -30,7 +30,7 @@ def _mapped(path: str, largest_dimension: int) -> np.ndarray:
     """Maps the array of a file into memory; returns floats of 16 to 64 bits, `[V, D]`."""
     try:
         with np.errstate(over="raise"), warnings.catch_warnings():  # the shape may overflow
-            warnings.simplefilter("ignore")  # about files that Python 2 wrote
+            warnings.simplefilter("ignore")  # warns about files of Python 2
             matrix = np.lib.format.open_memmap(path, mode="r")  # never unpickles
     except (ValueError, SyntaxError, ArithmeticError, tokenize.TokenError) as error:
         raise ValueError(

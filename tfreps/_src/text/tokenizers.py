@@ -37,7 +37,7 @@ _SIGN = rf"(?:[{_FLAG}][{_ATTACHED}]*[{_FLAG}]|[^{_WHITE_SPACE}{_ATTACHED}])"
 _WORD = "|".join([
     rf"[\pL\pN_][\pL\pN_{_ATTACHED}]*",
     rf"{_SIGN}(?:[{_ATTACHED}]*\x{{200d}}[{_JOINED}])*[{_ATTACHED}]*",
-    rf"[{_ATTACHED}]+",  # after white space
+    rf"[{_ATTACHED}]+",  # if there is no token before them
 ])  # fmt: skip
 
 # Brackets and quotation marks that may follow the period of a sentence.

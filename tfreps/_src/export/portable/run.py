@@ -71,7 +71,7 @@ class Model:
         features = {name: [make(token) for token in tokens] for name, make in makers.items()}
         ends = np.cumsum([len(ids) for ids in features.get("piece_ids", [[0]] * len(tokens))])
         tokens = tokens if longest is None else tokens[: int(np.sum(ends <= longest))]
-        added = 2 if "piece_ids" in features else 0  # at the start and the end of the text
+        added = 2 if "piece_ids" in features else 0  # pieces at the start and the end of the text
         size, limit = ends[len(tokens) - 1] + added if tokens else 0, about["limit"]
         if limit and size > limit:
             raise ValueError(
