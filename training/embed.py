@@ -44,7 +44,7 @@ ONLY_BILM = {
 ONLY_TOKENS = {"resume", "forget_sentences"}
 ONLY_TEXTS = {"prompt"}
 LINES = 1024  # number of lines of raw text that are embedded together
-WINDOW = 1 << 16  # tokens that are sorted by length and written to the file together
+WINDOW = 1 << 16  # number of tokens that are sorted by length and written together
 
 
 def is_choice(layers):
@@ -280,7 +280,7 @@ def inputs(options):
 
 
 def chosen_layers(options, num_layers):
-    """Returns `layers` for the encoder: a name, a number, or factors, float32 `[L + 1]`."""
+    """Returns the argument `layers` of the encoder: a name, a number, or factors `[L + 1]`."""
     if options.layers.isdecimal():
         if int(options.layers) >= num_layers:
             raise ValueError(

@@ -94,8 +94,8 @@ def find_neighbors(options):
         kind = f"{found.kind} ({type(found.model).__name__})"
         raise ValueError(f"{found.source} is {kind}; expected a biLM or a text embedder.")
     if is_embedder != (options.query is not None):
-        needed = "requires --query" if is_embedder else "does not take --query"
-        raise ValueError(f"{found.source} is {found.kind}, which {needed}.")
+        fault = "is missing" if is_embedder else "applies only to a text embedder"
+        raise ValueError(f"--query {fault}; {found.source} is {found.kind}.")
     if is_embedder:
         print_texts(options, found)
     else:
@@ -149,7 +149,7 @@ def print_words(options, found):
 def read_sentences(path, limit):
     """Returns the distinct sentences of a file, each as a list of tokens.
 
-    It reads the first `limit` sentences that have 1 to `LONGEST` tokens.
+    Only the first `limit` sentences of 1 to `LONGEST` tokens are read.
     """
     sentences = (tuple(line.split()) for line in stream_lines(path))
     fitting = (sentence for sentence in sentences if 0 < len(sentence) <= LONGEST)

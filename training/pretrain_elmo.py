@@ -159,9 +159,9 @@ def make_model(options, vocabulary):
 
 
 def make_batches(options, model, vocabulary, share):
-    """Returns the training batches of this worker, and the counts of the whole text by name.
+    """Returns the training batches of this worker, and a dict of the counts of the whole text.
 
-    Reads the text once, so that errors in it are raised before training starts.
+    The text is read once, so that errors in it are raised before training starts.
     """
     files = share.files(data.find_files(options.train))
     rows = share.part("batch_size", options.batch_size)

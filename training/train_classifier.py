@@ -156,7 +156,7 @@ def train(options, earlier):
 
 
 def make_batches(options, name, part, indexer, label_set):
-    """Returns the batches of one part of the data."""
+    """Returns the `SequenceBatches` of a part of the data; those of "train" are shuffled."""
     labels, tokens, order = part.labels, part.tokens, {}
     if name == "train":
         order = {"shuffle": True, "seed": options.seed, "batch_size": options.batch_size}

@@ -122,5 +122,5 @@ def test_long_calls_do_not_delay_others(monkeypatch):
 def test_sizes_and_arrays():
     assert bytes_of(np.array([b"abc", b""], object)) == 3 + 16 and bytes_of(np.zeros([2])) == 16
     assert as_array("y", tf.constant(b"a")).dtype == object
-    with pytest.raises(ServingError, match="Output 'y' is not a dense tensor"):
+    with pytest.raises(ServingError, match="Output 'y' must be a dense tensor; got RaggedTensor"):
         as_array("y", tf.RaggedTensor.from_row_splits([1], [0, 1]))

@@ -112,7 +112,7 @@ class Command:
         try:
             return work(options) or 0
         except ValueError as error:
-            if type(error) is not ValueError:  # such as an error of an encoding
+            if type(error) is not ValueError:  # UnicodeDecodeError has other arguments
                 raise
             raise ValueError(self.with_flags(str(error))) from error
         except OSError as error:

@@ -91,7 +91,7 @@ def run_alone(word: str) -> None:
 
 
 def overview() -> str:
-    """Returns the text of `tfreps --help`: the commands by task, and where to read on."""
+    """Returns the text of `tfreps --help`: the commands by task, and the documentation's URL."""
     width, lines = max(map(len, COMMANDS)), ["usage: tfreps COMMAND [options]"]
     for task, commands in TASKS.items():
         lines += ["", f"{task}:"]

@@ -295,9 +295,10 @@ def encoder_table(head: str) -> dict[str, Option]:
 
 
 def with_readers(table: dict[str, Option], head: str) -> dict[str, Option]:
-    """Returns a copy of a table in which options name the encoders that read them.
+    """Returns a copy of a table in which options apply only to the encoders that read them.
 
-    They do so in a rule of `needs`. Options that all encoders read are unchanged.
+    A rule with the names of these encoders is added to `needs` of each option that some encoders do
+    not read.
     """
     kinds, found = {n: kind for n, kind in ENCODERS.items() if head in kind.heads}, {}
     for name, row in table.items():

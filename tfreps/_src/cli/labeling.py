@@ -18,7 +18,7 @@ def prepare(options, earlier):
 
 
 def fit(model, batches, held_out, run, monitor, options, begun=None):
-    """Trains a model with `fitting.training.fit`, whose result it returns; prints the progress."""
+    """Trains a model, prints the progress, and returns the result of `fitting.training.fit`."""
     if not held_out:
         print(
             "There is no validation data: the last weights are saved instead of the best ones. "

@@ -34,9 +34,9 @@ class Option(NamedTuple):
     below: float | None = None
     at_most: float | None = None
     must_be: tuple[Callable[[Any], bool], str] | None = None
-    needs: str | tuple[str, ...] = ()  # rules
-    excludes: str | tuple[str, ...] = ()  # rules
-    unused_with: str | tuple[str, ...] = ()  # rules
+    needs: str | tuple[str, ...] = ()  # rules, see `cli.option_rules`
+    excludes: str | tuple[str, ...] = ()
+    unused_with: str | tuple[str, ...] = ()
     metavar: str | None = None  # name of the value in the help
     repeated: bool = False  # whether the flag takes one value and may be repeated
     may_be_empty: bool = False  # whether empty strings are valid values

@@ -79,7 +79,7 @@ def check_name(name: str, what: str) -> None:
 def from_folders(
     folders: list[str], labels: Iterable[str] = (), versions: Iterable[str] = ()
 ) -> list[ModelConfig]:
-    """Creates configurations from base paths, labels and version policies of the command line.
+    """Returns a list of `ModelConfig` for base paths, labels and policies of the command line.
 
     A model is named after its folder, unless a name precedes the path (`"tagger=exports/ner"`).
     """

@@ -115,5 +115,6 @@ def is_dense(value):
 def as_array(name, value):
     """Converts an output to a NumPy array."""
     if not is_dense(value):
-        raise ServingError("UNIMPLEMENTED", f"Output '{name}' is not a dense tensor.")
+        kind = type(value).__name__
+        raise ServingError("UNIMPLEMENTED", f"Output '{name}' must be a dense tensor; got {kind}.")
     return np.asarray(value.numpy(), object if value.dtype == tf.string else None)

@@ -11,7 +11,7 @@ MOST = 1_000  # maximum number of records that TensorFlow Serving accepts
 
 
 def warm_up_requests(folder: str | os.PathLike[str]) -> list[predict_pb2.PredictRequest]:
-    """Reads the Predict requests in `assets.extra/tf_serving_warmup_requests`, if there are any.
+    """Returns the Predict requests in `assets.extra/tf_serving_warmup_requests`, or `[]`.
 
     Raises a ValueError if the file is corrupt or has more than 1,000 records.
     """

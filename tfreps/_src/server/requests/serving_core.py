@@ -12,7 +12,7 @@ from tfreps._src.server.requests.serving_metrics import ServingMetrics
 from tfreps._src.server.requests.ticket import Ticket, too_late
 
 SIGNATURE_DEF = "signature_def"  # the only kind of metadata
-SMALL = 2**14  # bytes of a request up to which it is parsed on the event loop, not in a thread
+SMALL = 2**14  # maximum size in bytes of a request that is parsed on the loop, not in a thread
 
 
 class ServingCore:

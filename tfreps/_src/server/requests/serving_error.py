@@ -28,7 +28,7 @@ CODES = {
     16: ("UNAUTHENTICATED", 401),
 }
 NUMBERS = {name: number for number, (name, _) in CODES.items()}
-LONGEST = 1_000  # characters of a message
+LONGEST = 1_000  # maximum number of characters in a message to clients
 # An absolute path. Its last component is group 1.
 PATH = re.compile(
     r"""(?<![^\s'"(\[=:,;])(?:[A-Za-z]:)?(?:[/\\][^\s/\\:;,'"()<>]+)*[/\\]([^\s/\\:;,'"()<>]+)"""

@@ -10,7 +10,7 @@ from tfreps._src.server.requests.request_limits import check_response
 from tfreps._src.server.requests.serving_error import ServingError
 
 BYTES_SUFFIX = "_bytes"
-AT_A_TIME = 2**13  # elements, each of which takes 60 bytes in Python before it is written
+AT_A_TIME = 2**13  # maximum number of elements converted at once, which take 60 bytes each
 SPECIAL = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 ENCODE = json.JSONEncoder(ensure_ascii=False).encode
 

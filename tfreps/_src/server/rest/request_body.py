@@ -9,7 +9,7 @@ from tfreps._src.server.requests.serving_error import ServingError
 
 GZIP = 16 + zlib.MAX_WBITS  # argument of zlib that selects the gzip format
 MOST_MEMBERS = 16  # per body, which usually has one
-NESTED = 16  # values that an array or object counts as, since it takes as long to parse
+NESTED = 16  # values that an array or object counts as, since it takes as long as 16 to parse
 
 
 async def read_body(request, most_bytes: int, seconds: float) -> bytes:

@@ -72,7 +72,7 @@ class RequestGuard:
         await self._app(scope, receive, send)
 
     def check(self, method, headers):
-        """Raises a ServingError if the headers, a mapping from lower case names, are rejected."""
+        """Raises a ServingError for headers (a mapping from lower-case names) that break a rule."""
         if "content-length" in headers and "transfer-encoding" in headers:
             raise ServingError(
                 "INVALID_ARGUMENT",

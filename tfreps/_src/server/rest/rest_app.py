@@ -58,7 +58,7 @@ class RestApp:
         self.asgi.router.redirect_slashes = False  # only the paths above exist
 
     async def _v1(self, scope, receive, send):
-        """Handles requests below /v1, with errors as JSON objects."""
+        """Responds to a request below /v1; errors become JSON objects."""
         request = Request(scope, receive)
         try:
             response = await self._answer(request)
@@ -165,7 +165,7 @@ def requested_version(match):
     if version is not None:
         digits = version.lstrip("0") or "0"
         if len(digits) > 19 or int(digits) > LARGEST:
-            raise invalid(f"The version number {version[:40]} is too large.")
+            raise invalid(f"A version number must be at most {LARGEST}; got {version[:40]}.")
         version = int(digits)
     return name and unquote(name), version, label and unquote(label)
 

@@ -95,7 +95,7 @@ class PatientProtocol(H11Protocol):
         self.conn = ChunkCounter(h11.SERVER)
 
     def send_400_response(self, msg):
-        """Responds with HTTP status 400 to a request with too many chunks or of invalid HTTP."""
+        """Responds with HTTP status 400 to a request that is not valid or has too many chunks."""
         too_many = f"The request has more than {MOST_CHUNKS} chunks. Send larger chunks."
         super().send_400_response(too_many if self.conn.chunks > MOST_CHUNKS else msg)
 
