@@ -1,4 +1,4 @@
-// Reads the form, sends the text to every selected model, and shows the answers.
+// Reads the form, sends the text to every selected model, and shows the outputs.
 
 import { explain, models } from "./ask.js";
 import { element } from "./elements.js";
@@ -17,7 +17,7 @@ async function start() {
   try {
     known = await models();
   } catch (error) {
-    status.textContent = `The server does not answer: ${error.message}`;
+    status.textContent = `The server does not respond: ${error.message}`;
     return;
   }
   const list = document.getElementById("models");

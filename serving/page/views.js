@@ -4,7 +4,7 @@ import { attentionMap } from "./attention.js";
 import { neighbors, vectorsOf } from "./ask.js";
 import { bar, color, element, percent, table } from "./elements.js";
 
-/** Creates the elements for the answer of a model to a text. */
+/** Creates the elements for the outputs of a model for a text. */
 export function show(model, text, answer, typed) {
   const heading = (title, ...parts) => [element("h3", {}, title), ...parts];
   const has = (...names) => names.every((name) => answer[name] !== undefined);

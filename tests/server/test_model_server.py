@@ -48,7 +48,7 @@ def wait_for(condition, seconds=20):
 
 
 class Load:
-    """Threads that send requests over both protocols until they are stopped."""
+    """Context manager whose threads send requests over both protocols while its block runs."""
 
     def __init__(self, server, name, threads=4):
         self.responses, self.errors = [], []

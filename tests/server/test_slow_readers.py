@@ -39,7 +39,7 @@ def test_over_rest(few):
 
 
 def test_over_grpc(few):
-    """Other calls are answered while the flow control of a channel is full."""
+    """Other calls get responses while the flow control of a channel is full."""
     options = [("grpc.http2.lookahead_bytes", 65_536), ("grpc.max_receive_message_length", -1)]
     with contextlib.ExitStack() as stack:
         for number in range(6):

@@ -13,7 +13,7 @@ from tests.training.labeling import ask, refused, results
 from tfreps.__main__ import main
 
 WORDS = "房 间 很 好 差 大 小 吃".split()
-PAIRS = {"房": "B-NOUN", "间": "I-NOUN"}  # the others are outside
+PAIRS = {"房": "B-NOUN", "间": "I-NOUN"}  # other characters have the tag O
 SPEED = ["--learning-rate", "0.01", "--dropout", "0", "--batch-tokens", "256"]
 SPEED += ["--schedule", "constant"]
 

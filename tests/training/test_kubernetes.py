@@ -178,7 +178,7 @@ def test_pods_are_restricted():
 
 
 def test_options_are_those_of_the_program():
-    """Other tests cover `--distribute`; the rows of a batch are divided among the workers."""
+    """The command accepts the options, and the workers can divide the rows of a batch equally."""
     program, command, *words = container(manifests()["Job"])["args"]
     assert (program, command, words.pop()) == (
         "tfreps",

@@ -140,7 +140,7 @@ def whole(corpus, tmp_path_factory):
         (10, "saving"),
         (17, "training"),  # the last step of the first pass
         (17, "measuring"),
-        (17, "best"),  # the best model is new, its checkpoint is not
+        (17, "best"),  # after the best model is written, before its checkpoint
         (17, "saved"),
         (18, "training"),
         (26, "best"),
@@ -159,7 +159,7 @@ def test_killed_elsewhere(corpus, whole, tmp_path, when, where):
     [
         (7, "training", 7),
         (16, "training", 16),  # before the last step of the first pass
-        (17, "training", 17),  # which is then measured on resuming
+        (17, "training", 17),  # the resumed run measures the model
         (17, "measuring", 17),
         (17, "best", 17),
         (26, "best", 26),  # nothing is left to train

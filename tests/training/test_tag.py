@@ -75,7 +75,7 @@ def test_columns_are_read_as_those_of_the_run(tmp_path, capsys):
     )
     (tmp_path / "c.conllu").write_text("# a\n1\tRome\tAda" + "\t_" * 7 + "\n")
     lines = ask("tag", run, tmp_path / "c.conllu", "--input-format", "conllu")
-    assert lines.startswith("Rome\t")  # column 1 in the run refers to its own files
+    assert lines.startswith("Rome\t")  # the option of the run, column 1, applies only to its format
     more = "--token-column", "lemma", "--input-format", "conllu"
     assert ask("tag", run, tmp_path / "c.conllu", *more).startswith("Ada\t")
     (tmp_path / "d.json").write_text('{"text": ["Ada", "slept"]}')

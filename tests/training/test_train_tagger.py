@@ -253,7 +253,7 @@ def test_vectors_that_were_stored_before(tmp_path):
 
 @pytest.mark.slow
 def test_parts_of_speech_from_json_lines(tmp_path):
-    """Tags without a scheme, one for each word."""
+    """The tags have no scheme, and each word always has the same tag."""
     tags = {"dogs": "NOUN", "cats": "NOUN", "see": "VERB", "hear": "VERB", "old": "ADJ"}
     rng = np.random.default_rng(0)
     for part, size in (("train", 40), ("test", 10)):

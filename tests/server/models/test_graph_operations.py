@@ -68,7 +68,7 @@ def test_operations_are_named(tmp_path, function, name):
 
 
 def test_neither_loaded_nor_asked(tmp_path):
-    """A model that writes a file with a request is rejected before it is loaded."""
+    """A model that would write a file on each request is rejected before it is loaded."""
     target = tmp_path / "written"
 
     def writes(text):
