@@ -114,7 +114,6 @@ def export(options):
     from tfreps.export import open_for_export, weight_changes, write_export
 
     check_notes(options.output, options.overwrite)
-    say_progress(f"Loading {path}.", final=True)
     signatures = open_for_export(path, options.explain, not options.wordpiece, **how)
     say_progress("Writing the SavedModel, which can take a minute.", final=True)
     changes = weight_changes(signatures, options.weight_dtype)
@@ -128,7 +127,6 @@ def export_portable(options, path, how):
     from tfreps.export import open_for_export, write_portable_export
 
     runtime = PORTABLE[options.format]
-    say_progress(f"Loading {path}.", final=True)
     signatures = open_for_export(path, **how)
     say_progress(f"Converting it for {runtime}, which can take a minute.", final=True)
     written = write_portable_export(signatures, options.output, options.format)
