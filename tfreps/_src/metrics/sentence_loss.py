@@ -59,4 +59,4 @@ class SentenceLoss(keras.metrics.Mean):
         if batch_weight is not None:
             mean = tf.reduce_mean(tf.cast(tf.convert_to_tensor(batch_weight), "float32"))
             loss = tf.math.divide_no_nan(loss, mean)
-        super().update_state(loss + penalty, sample_weight=rows)
+        super().update_state(tf.add(loss, penalty), sample_weight=rows)
