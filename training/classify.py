@@ -87,8 +87,8 @@ def threshold_of(options, trained):
         return None
     if len(trained.names) != 2:
         raise ValueError(
-            f"--threshold needs a classifier with two labels; {options.model} has "
-            f"{len(trained.names)}. Omit --threshold."
+            f"--threshold requires a classifier with two labels; {options.model} has "
+            f"{len(trained.names)} labels. Omit --threshold."
         )
     if options.threshold == "validation":
         from tfreps._src.reports.calibration import threshold_of_results

@@ -157,14 +157,14 @@ def embed(options):
     write_vectors = next((write for kind, write in kinds.items() if isinstance(found, kind)), None)
     if write_vectors is None:
         raise ValueError(
-            f"{found.source} contains {found.kind} ({type(found.model).__name__}); expected a "
-            "biLM, a BERT model without a head, or a text embedder."
+            "MODEL must be a biLM, a BERT model without a head, or a text embedder; "
+            f"{found.source} contains {found.kind} ({type(found.model).__name__})."
         )
     if write_vectors is not embed_lines and options.output.endswith(".npy"):
         raise ValueError(
-            f"The vectors of {found.source}, {found.kind}, are written to an HDF5 file, whose name "
-            f"should end in .hdf5; got {options.output}. A .npy file has one vector per text, and "
-            "only a text embedder computes these: a folder of sentence-transformers, with its "
+            f"--output must be an HDF5 file (.hdf5) for the vectors of {found.source}, "
+            f"{found.kind}; got {options.output}. A .npy file has one vector per text, and only a "
+            "text embedder computes these: a folder of sentence-transformers, with its "
             "modules.json."
         )
     write_vectors(options, found)
@@ -178,7 +178,7 @@ def embed_lines(options, found):
     check_unused(options, found, {*ONLY_BILM, *ONLY_TOKENS})
     count = sum(1 for _ in stream_lines(options.text))
     if not count:
-        raise ValueError(f"{options.text} contains no texts. Expected at least one line.")
+        raise ValueError(f"FILE must contain at least one line; {options.text} has none.")
     progress = make_progress("texts", count)
 
     def blocks():
@@ -327,7 +327,7 @@ def first_pass(options):
             )
         digest.update(("\0".join(tokens) + "\n").encode())
     if not sentences:
-        raise ValueError(f"{options.text} contains no sentences. Expected at least one.")
+        raise ValueError(f"FILE must contain at least one sentence; {options.text} has none.")
     return counts, sentences, digest.hexdigest()
 
 

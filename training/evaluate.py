@@ -192,7 +192,7 @@ def calibration_of(results, nll):
 
 
 def check_fit(options, is_tagger):
-    """Raises ValueError for options of a tagger's data with a classifier, and vice versa."""
+    """Raises ValueError if an option applies only to the data of the other kind of model."""
     kind, other = ("a tagger", "a classifier") if is_tagger else ("a classifier", "a tagger")
     for name in FIELDS if is_tagger else FOR_TAGGERS:
         if getattr(options, name) is not None:

@@ -92,7 +92,7 @@ def find_neighbors(options):
     is_embedder = isinstance(found, TextEmbedder)
     if not is_embedder and not isinstance(found, TextBiLM):
         kind = f"{found.kind} ({type(found.model).__name__})"
-        raise ValueError(f"{found.source} is {kind}; expected a biLM or a text embedder.")
+        raise ValueError(f"MODEL must be a biLM or a text embedder; {found.source} is {kind}.")
     if is_embedder != (options.query is not None):
         fault = "is missing" if is_embedder else "applies only to a text embedder"
         raise ValueError(f"--query {fault}; {found.source} is {found.kind}.")

@@ -220,7 +220,7 @@ def say_text(part, counts):
 
 
 def make_optimizer(options, total_steps):
-    """Returns AdamW or LAMB.
+    """Returns the optimizer, AdamW or LAMB, with the schedule of its learning rate.
 
     A step is one batch, even if the gradients of several batches are accumulated.
     """

@@ -72,7 +72,7 @@ def labeled(*labels):
 @pytest.mark.parametrize(
     "train, validation, monitor, message",
     [
-        ("aa", "a", "val_accuracy", "All texts of --train have the label 'a'"),
+        ("aa", "a", "val_accuracy", "at least two labels; all texts have the label 'a'"),
         ("abc", "a", "val_auc", "--monitor val_auc needs exactly two labels; got 3"),
         ("ab", "bb", "val_auc", "needs validation texts of both labels; .* have the label 'b'"),
     ],

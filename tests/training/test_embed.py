@@ -141,7 +141,7 @@ from tfreps._src.cli.commands import import_command, main
 from tfreps._src.inference.embeddings_file import EmbeddingsFile
 
 import_command("training.embed").WINDOW = 10
-window = EmbeddingsFile.window
+window = EmbeddingsFile.open_window
 
 def killing(self):
     if self.windows == 2:
@@ -149,7 +149,7 @@ def killing(self):
         os.kill(os.getpid(), signal.SIGKILL)
     return window(self)
 
-EmbeddingsFile.window = killing
+EmbeddingsFile.open_window = killing
 main(sys.argv[1:])
 """
 
@@ -226,7 +226,7 @@ def test_very_long_lines_and_tokens(tmp_path):
         (b"good\n" * 300_000 + b"bad \xff\n", [], "line 300001: expected UTF-8"),
         (b"\x89HDF\r\n\x1a\n\0\0\0\0", [], "text.bad, line 3: expected UTF-8 text, found a NUL"),
         (b"one\0two\n", [], "NUL byte"),
-        (b"", [], "contains no sentences"),
+        (b"", [], "FILE must contain at least one sentence; "),
         (b"\n\n", ["--format", "conll"], "contains no sentence"),
         (b"the DT\nbank\n", ["--format", "conll"], "line 2: expected 2 columns as in line 1"),
         (
@@ -328,7 +328,7 @@ def test_options_of_a_bilm_do_not_apply_to_a_text_embedder(tmp_path, capsys):
     for words, message in [
         (["texts.txt", "--output", "v.npy", "--layers", "top"], "--layers does not apply to"),
         (["texts.txt", "--output", "v.txt"], "must end in .npy, .hdf5, .h5; got"),
-        (["none.txt", "--output", "v.npy"], "contains no texts. Expected at least one line."),
+        (["none.txt", "--output", "v.npy"], "FILE must contain at least one line; "),
     ]:
         words = [str(tmp_path / word) if "." in word else word for word in words]
         assert main(["embed", str(EMBEDDER), *words]) == 2
@@ -353,5 +353,5 @@ def test_vectors_of_pieces(tmp_path, capsys):
     assert main(["embed", str(folder), str(text), "--output", "x.hdf5", "--layers", "top"]) == 2
     assert "--layers does not apply to" in capsys.readouterr().err
     assert main(["embed", str(folder), str(text), "--output", str(tmp_path / "x.npy")]) == 2
-    assert "should end in .hdf5; got " in capsys.readouterr().err
+    assert "--output must be an HDF5 file (.hdf5) for " in capsys.readouterr().err
     assert not (tmp_path / "x.npy").exists()

@@ -153,8 +153,8 @@ def check_labels(label_set, parts, monitor) -> None:
     """Raises ValueError for fewer than two labels, or if --monitor cannot be measured."""
     if len(label_set) < 2:
         raise ValueError(
-            f"All texts of --train have the label {label_set.names[0]!r}; expected at least "
-            "two labels."
+            "--train must have texts of at least two labels; all texts have the label "
+            f"{label_set.names[0]!r}."
         )
     if monitor != "val_auc":
         return

@@ -28,7 +28,7 @@ class ServerLog(logging.Handler):
             say(self.command.with_flags(self.format(record)))
 
     def flush_errors(self, but=""):
-        """Prints the errors that were held back, except those whose exception `but` contains."""
+        """Prints the errors that were held back, except those whose message is part of `but`."""
         held, self.held = self.held, None
         for record in held:
             reasons = [str(each) for each in record.args or () if isinstance(each, Exception)]

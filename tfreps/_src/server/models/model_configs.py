@@ -13,7 +13,13 @@ LONGEST_NAME = 255  # characters
 
 @dataclasses.dataclass(frozen=True)
 class VersionPolicy:
-    """Policy that selects the `latest` newest versions (0: all), or `specific` version numbers.
+    """Policy that selects the versions of a model to serve.
+
+    Args:
+        latest: int. Number of the newest versions to serve. If 0, all versions are served. Defaults
+            to 1.
+        specific: tuple of int. Version numbers to serve, in place of the newest ones. Defaults to
+            `()`.
 
     Example:
     >>> VersionPolicy().choose([1, 2, 10]), VersionPolicy(latest=0).choose([1, 2])

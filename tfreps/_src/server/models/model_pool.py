@@ -262,7 +262,7 @@ def not_loaded(name, number):
 
 
 def no_versions(name, number):
-    """Returns the error for a status request if version `number`, or any if None, is unknown."""
+    """Returns the error for the status of a version, or of all if `number` is None."""
     asked = "any versions" if number is None else f"version {number}"
     return ServingError("NOT_FOUND", f"Could not find {asked} of model {name}")
 
