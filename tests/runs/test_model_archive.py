@@ -91,10 +91,9 @@ def test_code_is_refused_without_advice_to_allow_it(whole, tmp_path, capsys):
         ["export", str(run.path), "--output", str(tmp_path / "e")],
     ):
         assert main(line) == 2
-        *steps, error = capsys.readouterr().err.splitlines()
+        [error] = capsys.readouterr().err.splitlines()
         assert "model.keras contains code or refers to files outside the archive, which" in error
         assert "safe_mode" not in error and "enable_unsafe" not in error
-        assert all(step.startswith("Loading ") for step in steps)  # of `tfreps export`
 
 
 def test_other_refusals_say_what_keras_said():
