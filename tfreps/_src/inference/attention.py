@@ -25,8 +25,8 @@ def piece_attention(
 ) -> TextAttention:
     """Returns the attention of a BERT model for a text, or for two texts as two segments.
 
-    `longest` is the number of pieces, special tokens included, that a text without a second one is
-    truncated to. The probabilities are float32 `[L, H, T, T]` (layer, head, from, to).
+    If `second` is `None`, the text is truncated to `longest` pieces, special tokens included. The
+    probabilities are float32 `[L, H, T, T]` (layer, head, from, to).
     """
     texts = [_pieces(tokenizer, each) for each in (text, second) if each is not None]
     if second is None:
@@ -60,7 +60,8 @@ def position_table(
 ) -> np.ndarray:
     """Returns the position vectors that an encoder adds to its first tokens, float32 `[length, D]`.
 
-    Without a length, they are all learned positions, or 100 sinusoidal ones, which have no limit.
+    If `length` is `None`, the result contains all learned position embeddings or, for sinusoidal
+    positions, whose number is unlimited, the first 100 vectors.
 
     Example:
     >>> from tfreps.models import BertEncoder

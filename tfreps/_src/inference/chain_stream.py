@@ -8,8 +8,9 @@ from tfreps._src.layers.ops.chain_recursion import FORBIDDEN
 class ChainStream:
     """Viterbi decoding of a chain that grows at its end.
 
-    For each tag of the last token, the best path that ends in it is a survivor. A tag is final when
-    all possible survivors have it, because the best path of any longer chain begins as one of them:
+    For each tag of the last token, the best path that ends in this tag is a survivor. The tag of an
+    earlier token is final when all possible survivors agree on it, because the best path of any
+    longer chain begins with one of the survivors:
 
         best_t[j] = max_i(best_{t-1}[i] + transitions[i, j]) + emissions[t, j]
 
@@ -19,11 +20,11 @@ class ChainStream:
     its float32 sums are exact.
 
     If more than `max_pending` tokens are undecided, the older half of them is fixed to the tags of
-    the best survivor, and survivors with another tag at the last of these are dropped.
+    the best survivor, and survivors with another tag at the last of these tokens are dropped.
 
     Args:
-        transitions, start, end: float arrays, shapes `[K, K]`, `[K]` and `[K]`, as in
-            `layers.ops.chain`.
+        transitions, start, end: float arrays, shapes `[K, K]`, `[K]` and `[K]`. Scores of a tag
+            after another tag (indexed `[from, to]`), of the first tag and of the last tag.
         max_pending: int. Maximum number of undecided tokens, at least 1.
 
     Example:
@@ -48,7 +49,7 @@ class ChainStream:
         self._size = 0  # number of undecided tokens
 
     def append(self, emissions: np.ndarray) -> list[int]:
-        """Adds tokens with the emissions `[N, K]`, and returns the tags that became final."""
+        """Adds N tokens with emissions `[N, K]`; returns the list of tag ids that became final."""
         final = []
         for row in emissions:
             self._scores, self._ranks, previous = self._advance(self._scores, self._ranks, row)
@@ -63,9 +64,9 @@ class ChainStream:
         return final + self._agreed()
 
     def best(self, emissions: np.ndarray) -> list[int]:
-        """Returns the best tags of the undecided tokens and of N further ones that end the chain.
+        """Returns the best tag ids of the undecided tokens and of the N tokens that end the chain.
 
-        `emissions`, `[N, K]`, are those of the further tokens. The state does not change.
+        `emissions`, `[N, K]`, are those of the N tokens. The state does not change.
         """
         scores, ranks, pointers = self._scores, self._ranks, list(self._previous)
         size = self._size
@@ -80,7 +81,7 @@ class ChainStream:
     def _advance(self, scores, ranks, row):
         """Returns scores, ranks and previous tags of the survivors at the next token, `[K]` each.
 
-        `row` is the emissions of this token, `[K]`.
+        `row`, `[K]`, contains the emissions of the next token.
         """
         row = _bounded(row)  # [K]
         tags = np.arange(len(row))
@@ -133,9 +134,9 @@ class ChainStream:
 
 
 def _path(pointers: list[np.ndarray], last: int) -> list[int]:
-    """Returns the tags of the survivor that ends in `last`.
+    """Returns the list of tag ids of the survivor that ends in the tag `last`.
 
-    `pointers` has the previous tags of all survivors, `[K]`, for each token after the first.
+    `pointers` contains, for each token after the first, the previous tags of all survivors, `[K]`.
     """
     tags = [int(last)]
     for previous in reversed(pointers):
@@ -144,10 +145,10 @@ def _path(pointers: list[np.ndarray], last: int) -> list[int]:
 
 
 def _best(scores: np.ndarray, ranks: np.ndarray) -> int:
-    """Returns the last tag of the survivor with the highest score and, of those, lowest rank."""
+    """Returns the last tag of the best survivor; the lower rank decides between equal scores."""
     return int(np.where(scores == scores.max(), ranks, len(ranks)).argmin())
 
 
 def _bounded(scores: np.ndarray) -> np.ndarray:
-    """Returns the scores as float64, in which `FORBIDDEN` replaces all lower scores."""
+    """Returns the scores as a float64 array, in which those below `FORBIDDEN` are `FORBIDDEN`."""
     return np.maximum(np.asarray(scores, np.float64), FORBIDDEN)

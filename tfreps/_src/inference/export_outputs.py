@@ -18,7 +18,7 @@ PARTS = *SPANS, *CHARACTERS, "span_confidences", "num_spans", "sequence_len"
 def call_signature(
     function: Any, texts: Sequence[str] | Sequence[Sequence[str]]
 ) -> dict[str, np.ndarray]:
-    """Calls a signature that reads strings.
+    """Calls a signature of a SavedModel with texts or tokens, and returns its outputs.
 
     Args:
         function: The signature `default` or `tokens` of a loaded SavedModel.
@@ -39,7 +39,10 @@ def call_signature(
 
 
 def output_names(shapes: Mapping[str, Sequence[int | None]]) -> list[str]:
-    """Returns the names of all outputs of a signature, as `signature_rows` takes them.
+    """Returns the list of all outputs of a signature, for the argument `names` of `signature_rows`.
+
+    An output with an axis for tokens is followed by `":T"`, and all outputs that describe spans are
+    replaced with the name `"spans"`.
 
     Args:
         shapes: dict from output names to shapes, in which the sizes that vary are `None`.
@@ -61,15 +64,16 @@ def signature_rows(
     names: Sequence[str],
     texts: Sequence[str | Sequence[str]] = (),
 ) -> list[dict[str, Any]]:
-    """Returns a dict for each text, without the padding of the batch.
+    """Returns a dict of the outputs for each text, without the padding of the batch.
 
     Args:
-        outputs: dict of arrays whose first axis is the texts `[N, ...]`. Strings are bytes.
-        names: list of str. Outputs to return. `"spans"` stands for all outputs that describe the
+        outputs: dict of arrays of shape `[N, ...]`, where N is the number of texts. Strings are
+            bytes.
+        names: list of str. Outputs to return. `"spans"` selects all outputs that describe the
             spans of a tagger. The name of an output that has an axis for tokens may be followed
             by `":T"`; the axis is then truncated to the `sequence_len` of each text.
-        texts: sequence of N str or lists of tokens. The inputs, of which spans contain a part.
-            Needed only for `"spans"`. Defaults to `()`.
+        texts: sequence of N str or lists of tokens. The inputs, from which the texts of the spans
+            are taken. Needed only for `"spans"`. Defaults to `()`.
 
     Returns:
         list of N dicts. Strings are str. Numbers of rank 0 are int or float, and arrays of numbers

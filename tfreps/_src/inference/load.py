@@ -209,7 +209,7 @@ def _open_run(found: Location, given: Given) -> LoadedModel:
 
 
 def _has_text(run: RunFolder, model: Any) -> bool:
-    """Returns True if a model can read raw text with the files in its folder."""
+    """Returns True if the folder of a run has the vocabulary or tokenizer that its model needs."""
     if isinstance(model, WholeModel) and model._required("word_character_ids") is not None:
         if not run.word_characters_path.exists():
             return False
@@ -333,7 +333,10 @@ def _bert_of(run: RunFolder, model: BertEncoder | BertPretrainer, given: Given) 
 def _reading(
     run: RunFolder, model: WholeModel, words: bool
 ) -> tuple[TokenIndexer | PieceIndexer, Tokenization, int | None, pathlib.Path]:
-    """Returns the `indexer`, `tokens`, `max_length` and `source` of a tagger or classifier."""
+    """Returns the arguments `indexer`, `tokens`, `max_length` and `source` of a `TextModel`.
+
+    `words` is the argument of this name of `PieceIndexer`, which a BERT model uses.
+    """
     tokens: Tokenization = run.options.get("tokens", "spaces")
     longest = run.options.get("max_length")
     if run.tokenizer_path.exists():
@@ -360,7 +363,11 @@ def _vocabulary(given: str | os.PathLike[str] | Vocabulary) -> Vocabulary:
 
 
 def _check_options(path: str | os.PathLike[str], what: str, given: Given, *known: str) -> None:
-    """Raises a ValueError if one of the given options does not apply to the model at a path."""
+    """Raises a ValueError if an option in `given` is not one of `known`.
+
+    `known` are the names of the options that apply to the model at `path`, and `what` describes
+    this model in the error message.
+    """
     for name in given:
         if name not in known:
             raise ValueError(

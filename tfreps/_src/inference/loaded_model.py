@@ -129,9 +129,9 @@ class LoadedModel:
 def trace_once(model: Any, signature: Any) -> None:
     """Traces the prediction of a model for batches of all shapes.
 
-    Without it, Keras traces the first batch, and again when the length, the number of rows or
-    another axis first differs. Each trace takes as long as the first. `signature` maps the names
-    of the features of a batch to their `tf.TensorSpec`.
+    Otherwise, Keras would trace the prediction for the first batch, and again for the first batch
+    in which the length, the number of rows or another axis differs. Each trace takes as long as the
+    first. `signature` maps the names of the features of a batch to their `tf.TensorSpec`.
     """
     model.make_predict_function()
     if not model.run_eagerly:

@@ -47,19 +47,20 @@ class StreamSpan(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class StreamUpdate:
-    """Change of the tags of a `TagStream`, from one piece of text to the next.
+    """Changes that one piece of text makes to the tags and spans of a `TagStream`.
 
-    Adding `spans` and `provisional_spans` of every update to a set, after removing `retracted`,
-    keeps the set equal to the spans of the text so far.
+    To keep a set of all spans of the text so far, remove the `retracted` spans of each update from
+    it, and then add `spans` and `provisional_spans`.
 
     Attributes:
         tokens: list of str. The tokens whose tags became final.
         tags: list of str. Their tags.
         spans: list of `StreamSpan`. The spans that became final.
-        provisional_tokens: list of str. All later tokens so far.
-        provisional_tags: list of str. Their tags if the text ended here, which may change.
-        provisional_spans: list of `StreamSpan`. The spans, apart from final ones, if the text
+        provisional_tokens: list of str. The tokens, so far, whose tags are not final.
+        provisional_tags: list of str. The tags that `provisional_tokens` would have if the text
             ended here.
+        provisional_spans: list of `StreamSpan`. The spans that are not final, if the text ended
+            here.
         retracted: list of `StreamSpan`. The provisional spans of the previous update that are
             neither final nor provisional now.
     """
@@ -114,10 +115,11 @@ class TagStream:
 
     Args:
         tagger: `TextTagger`.
-        look_ahead, context, stride, max_pending: As in `TextTagger.stream`.
+        look_ahead, context, stride, max_pending: int. Options that `TextTagger.stream` describes.
 
     Raises:
-        ValueError: As in `TextTagger.stream`.
+        ValueError: If an option does not apply to the model, is missing or is out of range, or if
+            the model reads stored vectors.
 
     Example:
     >>> from tfreps.inference import TextTagger
@@ -172,7 +174,7 @@ class TagStream:
                 do not fit into the `max_length` of a BERT model, or if the model computes NaN or
                 infinity.
             tf.errors.InvalidArgumentError: If a window passes these checks, but has more tokens or
-                pieces than the model has learned positions.
+                pieces than the model has position embeddings.
         """
         if not isinstance(text, str):
             raise ValueError(f"`text` must be a str; got {text!r} ({type(text).__name__}).")
@@ -189,7 +191,8 @@ class TagStream:
             `StreamUpdate` without provisional tokens, tags and spans.
 
         Raises:
-            ValueError: As in `append`.
+            ValueError: If the stream is already closed, or if `append` raises a ValueError for the
+                remaining tokens.
         """
         self._check_open()
         self._tokens += self._text.close()
@@ -201,10 +204,10 @@ class TagStream:
             raise ValueError("The stream is closed. Create a new one with `tagger.stream()`.")
 
     def _update(self, ready, rest):
-        """Returns the `StreamUpdate` after new tokens.
+        """Tags the new tokens, and returns the `StreamUpdate` for them.
 
-        `ready` is the number of tokens of the stream whose emissions are final. `rest` are the last
-        tokens, which may still change.
+        `ready` is the number of tokens of the stream whose emissions are final. `rest` is the list
+        of the last tokens, which may still change.
         """
         tokens = self._tokens + rest
         emissions = self._emissions(tokens, ready)  # [N, K]
@@ -228,7 +231,8 @@ class TagStream:
     def _emissions(self, tokens, ready):
         """Returns the emissions `[N, K]` of all tokens whose emissions were not final before.
 
-        Those of the tokens from index `ready` on are provisional, and computed from one window.
+        The emissions of the tokens from index `ready` on are provisional, and are computed from one
+        window.
         """
         end = self._first + len(tokens)
         windows = self._windows.of(self._num_encoded, ready, end)
@@ -256,7 +260,7 @@ class TagStream:
         return self._placed(spans, tokens), self._placed(coming, tokens)
 
     def _placed(self, spans, tokens):
-        """Returns the `StreamSpan` of each span that is not `None`, with its text and position."""
+        """Returns a list of the spans, without `None`, as `StreamSpan` with text and position."""
         found = []
         for span in filter(None, spans):
             own = tokens[span.start - self._first : span.end - self._first]
@@ -294,7 +298,7 @@ class _Windows(NamedTuple):
         return max(num_encoded, ready - ready % self.stride if self.on_grid else ready)
 
     def of(self, start: int, stop: int, end: int) -> Iterator[tuple[int, int, int, int]]:
-        """Yields the windows for the emissions of the tokens from `start` to `stop`.
+        """Yields windows from which the emissions of the tokens `start` to `stop` are computed.
 
         A window is a tuple of four token indices: its start, the start and end of the tokens whose
         emissions are computed from it, and its end. Ends are exclusive, and at most `end`.

@@ -31,10 +31,10 @@ class FittedTemperature(NamedTuple):
 
 
 class Scored(NamedTuple):
-    """Batch of sentences with targets and the scores of a chain, as in `ops.chain`.
+    """Batch of sentences, with the scores of a linear chain of tags and with the target tags.
 
-    A text is a sentence of one token, whose emissions are the logits. `counts` is False for
-    sentences whose targets have the probability 0.
+    A text of a classifier is represented as a sentence of one token, whose emissions are the logits
+    of the labels. `counts` is False for sentences whose targets have the probability 0.
     """
 
     emissions: tf.Tensor  # [B, T, K]
@@ -112,7 +112,11 @@ def _scored(
 
 
 def _label_chain(model: Any) -> Callable[[Any], Any]:
-    """Returns a function from features to the scores of a chain of one token, tagged by a label."""
+    """Returns a function that computes the chain scores of a classifier from a batch of features.
+
+    The chain has one token, whose tags are the labels. The function returns the first five fields
+    of `Scored`.
+    """
 
     def label_chain(features: Any) -> Any:
         logits = model(features)["logits"]  # [B, N]
@@ -130,7 +134,7 @@ def _has_mistakes(batch: Scored) -> bool:
 
 
 def _nll(batches: Sequence[Scored], temperature: float) -> tuple[float, float]:
-    """Returns the mean NLL and its derivative with respect to 1/T."""
+    """Returns the mean NLL per token, and the derivative of this mean with respect to 1/T."""
     inverse = tf.constant(1 / temperature, "float32")
     run = crf_loss.traced(_nll_of_batch, False, batches[0].emissions.shape[-1])
     found = [[float(value) for value in run(inverse, batch)] for batch in batches]
@@ -139,7 +143,7 @@ def _nll(batches: Sequence[Scored], temperature: float) -> tuple[float, float]:
 
 
 def _nll_of_batch(inverse: tf.Tensor, batch: Scored) -> Any:
-    """Returns the summed NLL, its derivative with respect to 1/T, and the number of tokens."""
+    """Returns the sum of the NLL, its derivative with respect to 1/T, and the number of tokens."""
     with tf.GradientTape(watch_accessed_variables=False) as tape:
         tape.watch(inverse)
         emissions, *scores = (
@@ -160,7 +164,7 @@ def _times(score: tf.Tensor, inverse: tf.Tensor) -> tf.Tensor:
 
 
 def _zero(slope: Callable[[float], float]) -> float:
-    """Returns the temperature at which the derivative with respect to 1/T is 0."""
+    """Returns the temperature T at which `slope`, the derivative with respect to 1/T, is 0."""
     low, high = math.log(LOWEST), math.log(HIGHEST)
     if not slope(LOWEST) > 0 or not slope(HIGHEST) < 0:
         raise ValueError(

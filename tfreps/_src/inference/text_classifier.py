@@ -93,7 +93,7 @@ class TextClassifier(WholeTextModel):
                 `vectors` is missing for a model that reads stored vectors or is given for any other
                 model, or if `SequenceBatches` raises a ValueError.
             tf.errors.InvalidArgumentError: If a text, after truncation to `max_length`, has more
-                tokens than the model has learned positions.
+                tokens than the model has position embeddings.
         """
         found, texts = [], as_list("`texts`", texts)
         rows = self._rows(self._tokens_of(texts), OUTPUTS, options)

@@ -76,7 +76,7 @@ class TextEmbedder(WholeTextModel):
         self.default_prompt: str | None = default_prompt
 
     def __call__(self, text: str | Iterable[str], prompt: str | None = None) -> TextEmbeddings:
-        """Computes the vectors of raw texts; see `embed`. For one str, the vector is `[D]`."""
+        """Computes the vectors of raw texts like `embed`, or one vector `[D]` for a single str."""
         if isinstance(text, str):
             return TextEmbeddings(text, self.embed([text], prompt).vectors[0])
         return self.embed(text, prompt)
@@ -96,7 +96,7 @@ class TextEmbedder(WholeTextModel):
             ValueError: If `texts` is not an iterable of strings, or there is no prompt of that
                 name.
             tf.errors.InvalidArgumentError: If a text, after truncation to `max_length`, has more
-                tokens than the model has learned positions.
+                tokens than the model has position embeddings.
         """
         texts = as_list("`texts`", texts)
         lists = [text for text in texts if not isinstance(text, str)]
@@ -109,7 +109,9 @@ class TextEmbedder(WholeTextModel):
         return TextEmbeddings(texts, vectors.reshape(len(texts), self.model.vector_dim))
 
     def prompt_text(self, prompt: str | None = None) -> str:
-        """Returns the text of a prompt; `None` selects `default_prompt`, or `""` without one.
+        """Returns the text of a prompt, by default the one named `default_prompt`.
+
+        If `prompt` and `default_prompt` are both `None`, returns `""`.
 
         Raises:
             ValueError: If there is no prompt of that name.
@@ -134,7 +136,8 @@ class TextEmbedder(WholeTextModel):
 
         Raises:
             ValueError: If `first` or `second` is not an iterable of strings.
-            tf.errors.InvalidArgumentError: As in `embed`.
+            tf.errors.InvalidArgumentError: If a text, after truncation to `max_length`, has more
+                tokens than the model has position embeddings.
 
         Example:
         >>> from tfreps.models import TokenEmbedder
@@ -173,7 +176,10 @@ class TextEmbedder(WholeTextModel):
 
 
 def cosines(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Returns cosines of the vectors `[N, D]` and `[M, D]`, float32 `[N, M]`: 0 for zeros."""
+    """Returns the cosines of vectors `[N, D]` and `[M, D]`, float32 `[N, M]`.
+
+    The cosine is 0 if one of the two vectors is zero.
+    """
     return _of_length_one(first) @ _of_length_one(second).T
 
 

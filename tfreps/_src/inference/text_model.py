@@ -81,7 +81,11 @@ class TextModel(LoadedModel):
         return SequenceBatches(tokens, targets, self.indexer, **options)
 
     def attention(self, text: str, second: str | None = None) -> TextAttention:
-        """Returns the attention for a text that the model reads as tokens; see the subclasses."""
+        """Returns the `TextAttention` of the Transformer in a model that reads tokens, for a text.
+
+        The text is truncated to `max_length` tokens. Raises a ValueError if `second` is given, the
+        text has no tokens, or the model contains no Transformer.
+        """
         encoder = self.transformer
         if second is not None:
             raise ValueError(

@@ -22,9 +22,9 @@ SPAN_OUTPUTS = "spans", "span_confidences"
 
 
 class Sentence(NamedTuple):
-    """Tokens of a text. `offsets` are the `(start, end)` of each token in the raw text.
+    """Tokens of a text, with the `(start, end)` of each token in the raw text as `offsets`.
 
-    `text` and `offsets` are `None` for lists of tokens.
+    `text` and `offsets` are `None` if the input was a list of tokens.
     """
 
     text: str | None
@@ -138,7 +138,7 @@ class TextTagger(TextModel):
                 a model that reads stored vectors or is given for any other model, or if
                 `SequenceBatches` raises a ValueError.
             tf.errors.InvalidArgumentError: If a sentence passes these checks, but has more tokens
-                or pieces than the model has learned positions.
+                or pieces than the model has position embeddings.
         """
         sentences = self._sentences(texts)
         tokens = [sentence.tokens for sentence in sentences]
@@ -167,13 +167,16 @@ class TextTagger(TextModel):
         that the result also contains spans that are not in the best sequence. The search is exact.
 
         Args:
-            texts: iterable. As in `tag`.
-            threshold: float from 0.001 to 1. The lowest probability. Defaults to 0.1.
+            texts: iterable, such as a list or an open file. Raw texts of one sentence each, or
+                lists of tokens, which may be empty.
+            threshold: float from 0.001 to 1. Minimum probability of a returned span. Defaults to
+                0.1.
             overlapping: bool. Whether spans of a text may have tokens in common. If `False`, the
                 spans are chosen from the most probable one on, and each span that overlaps a
                 chosen one is left out. Defaults to `True`.
-            locations: list of str. As in `tag`. Defaults to `None`.
-            **options: As in `tag`.
+            locations: list of str. Names of the texts in error messages, such as `"a.txt, line 3"`.
+                If `None`, the texts are numbered. Defaults to `None`.
+            **options: Options of `tfreps.data.SequenceBatches`, such as `vectors`.
 
         Returns:
             list of lists of `TextSpan`, one list per text.
@@ -181,7 +184,8 @@ class TextTagger(TextModel):
         Raises:
             ValueError: If the tags have no scheme, `threshold` is out of range, or `tag` raises a
                 ValueError.
-            tf.errors.InvalidArgumentError: As in `tag`.
+            tf.errors.InvalidArgumentError: If a sentence has more tokens or pieces than the model
+                has position embeddings.
 
         Example:
         >>> from tfreps.models import HMMTagger
@@ -228,7 +232,8 @@ class TextTagger(TextModel):
     def _checked(self, tokens, locations, options):
         """Returns the options for `batches` after checking that the sentences fit a BERT model.
 
-        `locations` and `options` are as in `tag`.
+        `locations` is a list of the names of the sentences in error messages, or `None`. `options`
+        are the options of `SequenceBatches` that the caller passed.
         """
         if self.tokenizer is None:
             return options
@@ -253,19 +258,19 @@ class TextTagger(TextModel):
         stride: int | None = None,
         max_pending: int = 1000,
     ) -> TagStream:
-        """Starts a stream: a text that arrives in parts, whose tags are known as early as possible.
+        """Returns a stream that tags a text that arrives in parts, as early as possible.
 
         The stream reads the text as one sentence of any length. `TagStream` describes which tags
         are final, and how they compare with those of `tag`.
 
         Args:
-            look_ahead: int. Number of tokens after a token that its emission scores are computed
-                from. Required, like `context`, if the encoder reads the whole sentence, as all
-                encoders except `LinearEncoder` and `TokenEmbedder` without ELMo do. The tags are
-                then an approximation of those of `tag`. Must be `None` for other models, whose
-                windows are known. Defaults to `None`.
-            context: int. Number of tokens before a token that its emission scores are computed
-                from. Defaults to `None`.
+            look_ahead: int. Number of tokens after each token from which the emission scores of
+                this token are computed. Required, like `context`, if the encoder reads the whole
+                sentence, as all encoders except `LinearEncoder` and `TokenEmbedder` without ELMo
+                do. The tags are then an approximation of those of `tag`. Must be `None` for other
+                models, whose windows are known. Defaults to `None`.
+            context: int. Number of tokens before each token from which the emission scores of this
+                token are computed. Defaults to `None`.
             stride: int. Number of tokens whose emission scores are computed together, from one
                 window. The number of tokens to encode per token is
                 `(context + stride + look_ahead) / stride`, and tags are final up to `stride - 1`
@@ -309,7 +314,7 @@ class TextTagger(TextModel):
             ValueError: If the model has no attention, if the text has no tokens, if it has more
                 than `max_length` pieces for a BERT model, or if a second text is given.
             tf.errors.InvalidArgumentError: If the text passes these checks, but has more tokens or
-                pieces than the model has learned positions.
+                pieces than the model has position embeddings.
         """
         if self.tokenizer is None or second is not None:
             return super().attention(text, second)
@@ -323,13 +328,13 @@ class TextTagger(TextModel):
         return TextAttention(names, probabilities[0].numpy())
 
     def _step_scores(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Returns the transition `[K, K]`, start `[K]` and end `[K]` scores of decoding."""
+        """Returns the scores of transitions `[K, K]`, first tags `[K]` and last tags `[K]`."""
         outputs = {"emissions": tf.zeros([1, 1, len(self.names)]), "mask": tf.ones([1, 1], "bool")}
         _, _, transitions, start, end = self.model._chain(outputs)
         return transitions.numpy(), start.numpy(), end.numpy()
 
     def _emissions(self, rows: list[list[str]]) -> np.ndarray:
-        """Returns the emission scores of tokens as decoding uses them: float32 `[B, T, K]`."""
+        """Returns the emission scores of B sentences for decoding, float32 `[B, T, K]`."""
         if self.tokenizer is not None:
             check_num_pieces(rows, self.tokenizer, self.max_length)
         longest = max(map(len, rows))
@@ -356,7 +361,7 @@ class TextTagger(TextModel):
 
 
 def _without_overlaps(spans: list[TextSpan]) -> list[TextSpan]:
-    """Returns the spans, in the same order, without those that overlap an earlier result."""
+    """Returns the spans in their order, without those that overlap a span chosen before them."""
     kept: list[TextSpan] = []
     for span in spans:
         if all(span.end <= other.start or other.end <= span.start for other in kept):

@@ -51,11 +51,11 @@ class WholeTextModel(TextModel):
             head, from, to). Each row sums to 1.
 
         Raises:
-            ValueError: If the model has no attention, if a text has no tokens, if the pieces, after
-                truncation, do not fit into the positions of a BERT model, or if a second text is
+            ValueError: If the model has no attention, if a text has no tokens, if a BERT model has
+                fewer position embeddings than the truncated text has pieces, or if a second text is
                 given to a model other than BERT.
-            tf.errors.InvalidArgumentError: If the text, after truncation, has more tokens than a
-                model other than BERT has learned positions.
+            tf.errors.InvalidArgumentError: For a model other than BERT, if the truncated text has
+                more tokens than the model has position embeddings.
         """
         if self.tokenizer is None:
             return super().attention(text, second)

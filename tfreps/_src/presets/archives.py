@@ -39,9 +39,10 @@ def is_archive(path: str | os.PathLike[str]) -> bool:
 
 
 def unpack(path: str | os.PathLike[str]) -> pathlib.Path:
-    """Returns the folder in the cache into which an archive is extracted, or the only folder in it.
+    """Extracts an archive into a folder in the cache, and returns the path of this folder.
 
-    An archive is extracted only once. The files that macOS adds to archives are ignored. Raises a
+    If the archive contains nothing but one folder, the path of that folder is returned. An archive
+    is extracted only once. The files that macOS adds to archives are ignored. Raises a
     ValueError for an archive that is damaged or encrypted, contains links or unsafe paths, or would
     unpack to more than `MOST_MEMBERS` files or more than `LARGEST_RATIO` times its size.
     """

@@ -17,10 +17,11 @@ def naming_source(
     server: str = "the server",
     sentences: Mapping[type[Exception], str] | None = None,
 ) -> Iterator[None]:
-    """Context manager that raises errors of a connection, but not of the disk, as ValueErrors.
+    """Context manager that converts connection errors to ValueErrors that name the source.
 
-    `done` is `"downloaded"` or `"uploaded"`, `hint` is advice at the end of the message, and
-    `sentences` maps classes of errors to messages for them, without the source.
+    Errors of the disk are not changed. `done` is `"downloaded"` or `"uploaded"`, `hint` is advice
+    at the end of the message, and `server` is the name of the server in the message. `sentences`
+    maps classes of errors to their messages, which the source precedes.
     """
     try:
         yield
@@ -36,7 +37,7 @@ def naming_source(
 
 
 def _reason(error: BaseException | None, server: str, hint: str) -> tuple[str, str]:
-    """Returns the reason of an error, as a clause, and a hint for the user, as a sentence."""
+    """Returns a clause with the reason for an error, and a sentence with a hint for the user."""
     if isinstance(error, LocalEntryNotFoundError):
         cause, own = error.__cause__, f"{server} does not respond"
         if isinstance(cause, OfflineModeIsEnabled) or getattr(cause, "response", None) is not None:

@@ -151,7 +151,7 @@ def _modules(folder: pathlib.Path) -> dict[str, str]:
 
 
 def _has_weights(folder: pathlib.Path) -> bool:
-    """Returns True if a folder has weights, or an adapter, which is rejected when it is opened."""
+    """Returns True if a folder contains weights or an adapter (an adapter cannot be opened)."""
     return any(file.suffix in WEIGHTS or file.name == ADAPTER for file in folder.glob("*"))
 
 
@@ -183,7 +183,10 @@ def upload_folder(
 def _naming(
     address: str, found: Repository, done: str, hint: str
 ) -> contextlib.AbstractContextManager[None]:
-    """Returns a context manager that raises errors of `huggingface_hub` as short ValueErrors."""
+    """Returns a context manager that converts errors of `huggingface_hub` to short ValueErrors.
+
+    `done` is `"downloaded"` or `"uploaded"`, and `hint` is advice at the end of the messages.
+    """
     revision = f"has no revision {found.revision or 'main'!r}."
     sentences = {
         GatedRepoError: f"is gated: accept its conditions on its page. {LOGIN}",

@@ -9,8 +9,8 @@ MODULES = "modules.json"
 def module_folders(content: str | bytes) -> dict[str, str]:
     """Returns a dict from the folders that a modules.json names to the kinds of their modules.
 
-    The folder `""` is that of modules.json. Entries that are not valid are left out: opening the
-    model raises an error for them.
+    The folder of modules.json itself has the name `""`. Entries that are not valid are left out;
+    opening the model raises an error for them.
     """
     try:
         entries = json.loads(content)

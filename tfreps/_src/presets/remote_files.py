@@ -62,7 +62,7 @@ def copy_remote(source: str) -> pathlib.Path:
 
 
 def _names(gfile: Any, source: str) -> list[str]:
-    """Returns the relative paths of the files to copy, in order; see `copy_remote`."""
+    """Returns the sorted relative paths of the files that `copy_remote` copies from a source."""
     names = _listed(gfile, source)
     content = gfile.GFile(f"{source}/{MODULES}", "rb").read() if MODULES in names else b""
     for inner in {"configs", *module_folders(content)} - {""}:

@@ -81,7 +81,7 @@ def local_copy(
 ) -> Iterator[pathlib.Path]:
     """Context manager that yields `cached_path(source)`; errors in its block name `source`.
 
-    Without it, an error about a file of an archive or of a download would name a folder in the
+    Otherwise, an error about a file of an archive or of a download would name a folder in the
     cache.
 
     Args:
@@ -154,7 +154,11 @@ def _suggestion(source: str) -> str:
 
 
 def _from_url(url: str) -> pathlib.Path:
-    """Downloads a file, or both files of a biLM; returns the path of the file or of the options."""
+    """Downloads the file at a URL, and returns its path in the cache.
+
+    For the options or weights of a biLM, both files are downloaded, and the path of the options
+    file is returned.
+    """
     for own, other in (PAIR, PAIR[::-1]):
         if (address := url.partition("?")[0]).endswith(own):
             pair = url.replace(address, address.removesuffix(own) + other, 1)

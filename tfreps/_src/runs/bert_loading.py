@@ -57,10 +57,11 @@ def load_pretrainer(
 ) -> tuple[BertPretrainer, PieceTokenizer]:
     """Returns a `BertPretrainer` to continue pre-training, and its tokenizer.
 
-    The source is as in `load_encoder`, but must contain a `BertPretrainer`. The model has the head
-    for next-sentence prediction if `next_sentence` is `True`, or if it is `None` and the source has
-    the head. `next_label` is the label that the source must have for a second sentence that follows
-    the first; with `None`, any label is accepted.
+    `source` is one of those that `load_encoder` describes, but must contain a `BertPretrainer`. The
+    model has the head for next-sentence prediction if `next_sentence` is `True`, or if it is `None`
+    and the source has the head. `next_label` is the label that the source must have for a second
+    sentence that follows the first; if `None`, any label is accepted. `changes` are options of
+    `BertEncoder` that replace those of the source.
     """
     with locate(source, RUN, *BERT) as found:
         if found.kind is RUN:
@@ -97,7 +98,7 @@ def run_tokenizer(run: RunFolder, encoder: BertEncoder) -> PieceTokenizer:
 
 
 def has_vocabulary(path: pathlib.Path) -> bool:
-    """Returns True if there is a tokenizer next to a published checkpoint or in its folder."""
+    """Returns True if the folder of a published checkpoint contains the files of a tokenizer."""
     return any((_folder_of(path) / name).is_file() for name in SOURCES)
 
 
@@ -109,7 +110,10 @@ def published_tokenizer(path: pathlib.Path, encoder: BertEncoder) -> PieceTokeni
 
 
 def freeze_layers(encoder: BertEncoder, number: int) -> None:
-    """Freezes the embeddings and the first `number` layers of an encoder, or nothing if it is 0."""
+    """Freezes the embeddings and the first `number` layers of an encoder.
+
+    If `number` is 0, nothing is frozen.
+    """
     if not 0 <= number <= encoder.num_layers:
         raise ValueError(
             f"The number of frozen layers must be in [0, {encoder.num_layers}]; got {number}."
@@ -128,7 +132,7 @@ def max_length(encoder: BertEncoder, tokenizer: PieceTokenizer) -> int | None:
 
 
 def least(*lengths: int | None) -> int | None:
-    """Returns the smallest of several lengths, where `None` means unlimited."""
+    """Returns the smallest of several maximum lengths, each of which is `None` if unlimited."""
     return min((length for length in lengths if length is not None), default=None)
 
 
@@ -187,7 +191,7 @@ def _continued(
 
 
 def _encoder(run: RunFolder) -> BertEncoder:
-    """Returns the encoder of a run of `tfreps pretrain-bert`, or of any model in a preset."""
+    """Returns the `BertEncoder` of a run of `pretrain-bert`, or of any model in a preset."""
     model = run.load_model()
     if not run.is_preset:
         return _pretrainer(model, run).encoder

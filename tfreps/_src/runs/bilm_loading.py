@@ -26,8 +26,8 @@ def read_published_bilm(
 ) -> BiLM:
     """Reads a `BiLM` from its options file and weights file, and checks its vocabulary.
 
-    A vocabulary must not be given for a biLM that reads characters. Without one, the ids of `<S>`
-    and `</S>` of a biLM that reads token ids are 1 and 2.
+    `vocabulary` must be `None` for a biLM that reads characters. If it is `None` for a biLM that
+    reads token ids, the ids of `<S>` and `</S>` are 1 and 2.
     """
     ends: dict[str, Any] = {} if vocabulary is None else boundary_options(vocabulary)
     bilm = read_weights(*files, initial_state=initial_state, **ends)
@@ -73,11 +73,11 @@ def continue_pretraining(
     same). The vocabulary may differ from that of the source only if the model reads characters and
     the source is a run folder or HDF5 weights.
 
-    `options_file` is the `options.json` of HDF5 weights, which is next to them by default.
-    `bilm_options` replace those of the source; with HDF5 weights, `dropout` defaults to 0.1.
-    `tie_embeddings` of `BiLMPretrainer` depends on the source. The result is a tuple of the
-    pretrainer and a dict from paths of weights to Adagrad's accumulators, which is empty without
-    them.
+    `options_file` is the `options.json` of HDF5 weights; by default, it is expected in their
+    folder. `bilm_options` replace those of the source; with HDF5 weights, `dropout` defaults to
+    0.1. `tie_embeddings` of `BiLMPretrainer` depends on the source. The result is a tuple of the
+    pretrainer and a dict from paths of weights to Adagrad's accumulators. The dict is empty if the
+    source has no accumulators.
     """
     changes = dict(bilm_options or {})
     with locate(source, RUN, *BILM) as found:
@@ -110,7 +110,10 @@ def continue_training_folder(
     bilm_options: Mapping[str, Any] | None = None,
     **pretrainer_options: Any,
 ) -> Restored:
-    """Continues from a bilm-tf training folder, as `continue_pretraining` describes."""
+    """Builds a pretrainer with the weights of a bilm-tf training folder.
+
+    Returns a tuple of the pretrainer and a dict from paths of weights to Adagrad's accumulators.
+    """
     changes = {**boundary_options(vocabulary), **(bilm_options or {})}
     restored = read_training_folder(folder, changes, **pretrainer_options)
     _check_size(folder, restored.model.vocabulary_size, vocabulary)

@@ -37,7 +37,7 @@ class Location(NamedTuple):
     kind: Kind
 
     def open(self) -> Any:
-        """Opens the files: returns a `RunFolder`, a `Checkpoint`, a Keras model, or paths."""
+        """Opens the files; returns, by their kind, a `RunFolder`, `Checkpoint`, model or paths."""
         return self.kind.open(self.path)
 
 
@@ -45,8 +45,9 @@ class Location(NamedTuple):
 def locate(source: str | os.PathLike[str], *kinds: Kind) -> Iterator[Location]:
     """Context manager that yields the `Location` of a model; errors in its block name the source.
 
-    `source` is a path, name or address, as in `tfreps.presets.cached_path`. `kinds` are those that
-    the caller accepts, in the order in which they are tried. By default, they are all `KINDS`.
+    `source` is a path, name or address that `tfreps.presets.cached_path` accepts. `kinds` are the
+    kinds of files that the caller accepts, in the order in which they are tried. By default, all
+    `KINDS` are accepted.
     """
     with local_copy(source) as path:
         if path.name in OF_FOLDERS and any(

@@ -66,7 +66,10 @@ def check_archive(path: str | os.PathLike[str]) -> None:
 
 
 def refusal(path: str | os.PathLike[str], error: Exception) -> str:
-    """Returns an error message for an archive, without Keras's advice to turn safe mode off."""
+    """Returns the message for an error that Keras raised when it loaded an archive.
+
+    Keras's advice to turn safe mode off is left out of the message.
+    """
     message = " ".join(str(error).split())
     if any(word in message for word in UNSAFE):
         return (

@@ -66,7 +66,10 @@ Model = TypeVar("Model")
 
 
 def from_preset(cls: type[Model], source: str | os.PathLike[str], **options: Any) -> Model:
-    """Loads a model; see `WholeModel.from_preset`."""
+    """Returns the model of the class `cls`, or a part of this class, that a source contains.
+
+    The source and the options are those of `WholeModel.from_preset`.
+    """
     kinds, read = _reader(cls)
     with locate(source, RUN, KERAS_FILE, *kinds) as found:
         if found.kind in kinds:
@@ -76,14 +79,20 @@ def from_preset(cls: type[Model], source: str | os.PathLike[str], **options: Any
 
 
 def from_pretrained(cls: type[Model], source: str | os.PathLike[str], **options: Any) -> Model:
-    """Loads published weights; see `from_pretrained` of the class."""
+    """Returns a model of the class `cls` with the published weights that a source contains.
+
+    The source and the options are those of `cls.from_pretrained`.
+    """
     kinds, read = _reader(cls)
     with locate(source, *kinds) as found:
         return read(found, **options)
 
 
 def save_pretrained(model: Any, folder: str | os.PathLike[str], *args: Any) -> None:
-    """Writes published weights with their model card; see `save_pretrained` of the class."""
+    """Writes a model to a folder in the format of its published weights, with a model card.
+
+    `args` are the further arguments of `save_pretrained` of the class.
+    """
     kinds = {BiLM: write_bilm, SentenceEmbedder: write_embedder}
     found = (write for kind, write in kinds.items() if isinstance(model, kind))
     next(found, hugging_face.write_model)(model, folder, *args)
@@ -153,7 +162,7 @@ def asset_writers(
     tokenizer: PieceTokenizer | None = None,
     word_characters: WordCharIndexer | None = None,
 ) -> dict[str, Callable[[pathlib.Path], None]]:
-    """Returns a dict from names of files in a run folder to the functions that write them."""
+    """Returns a dict from names of files in a run folder to functions that write these files."""
     found: dict[str, Callable[[pathlib.Path], None]] = {}
     if vocabulary is not None:
         found[VOCABULARY] = vocabulary.write
@@ -218,7 +227,10 @@ def _opened(read: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _reader(cls: type) -> tuple[tuple[Kind, ...], Any]:
-    """Returns the kinds of published files of a class, and a function that loads a `Location`."""
+    """Returns the kinds of files in which a class is published, and a function that loads them.
+
+    The function takes a `Location`, and returns an instance of `cls`.
+    """
     found = (READERS[parent] for parent in cls.__mro__ if parent in READERS)
     return next(found, ((), None))
 

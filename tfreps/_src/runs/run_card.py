@@ -25,9 +25,9 @@ PATHS = {*INPUTS, "init_config", "model", "checkpoint"} - set(DATA)
 
 
 def run_card(run: RunFolder) -> dict[str, Any]:
-    """Returns the arguments of `files.model_card.ModelCard` that a run folder provides.
+    """Returns a dict of the arguments of `files.model_card.ModelCard` that a run folder provides.
 
-    Of the paths of files and folders, only the last component is included. Logs a warning if the
+    Only the last component of each path of a file or folder is included. Logs a warning if the
     run was interrupted.
     """
     options = {
@@ -70,7 +70,7 @@ def stopped_where(run: RunFolder) -> str:
 
 
 def _is_shown(run: RunFolder, name: str, value: object) -> bool:
-    """Returns True if a model card shows an option: it has an effect and a value."""
+    """Returns True if a model card shows an option, because it has an effect and a value."""
     if name in NOT_SHOWN or value is None or value == []:
         return False
     # Without `unused`, an option that is False counts as one that was not set.
@@ -78,7 +78,7 @@ def _is_shown(run: RunFolder, name: str, value: object) -> bool:
 
 
 def _last_part(path: Any) -> Any:
-    """Returns the last component of a path, or those of a list of paths."""
+    """Returns the last component of a path or, for a list of paths, a list of last components."""
     if isinstance(path, list):
         return [_last_part(each) for each in path]
     return str(path).replace("\\", "/").rstrip("/").rsplit("/", 1)[-1]

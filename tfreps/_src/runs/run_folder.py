@@ -115,7 +115,9 @@ class RunFolder:
         Args:
             path: str or path-like. A folder that does not exist yet or is empty, or, if `overwrite`
                 is `True`, the folder of an earlier run.
-            command, unused: As in `RunFolder`.
+            command: str. Name of the command that trains the run, such as `"pretrain-elmo"`.
+            unused: iterable of str. Names of the options that have no effect or no value, which
+                model cards leave out. If `None`, these options are not known. Defaults to `None`.
             options: dict. Options of the run, including defaults. The values must be
                 JSON-serializable or paths. All options except `resume`, `overwrite` and
                 `distribute` are stored.
@@ -143,7 +145,8 @@ class RunFolder:
 
         Args:
             options: dict. Options of the command. Earlier options that are not in it are kept.
-            unused: As in `RunFolder`.
+            unused: iterable of str. Names of the options that have no effect or no value. If
+                `None`, these options are not known. Defaults to `None`.
         """
         self.options = {**self.options, **_stored(options)}
         self.unused = None if unused is None else sorted(unused)

@@ -158,7 +158,10 @@ def _check_files(
 
 
 def _kept(paths: Sequence[str | os.PathLike[str]]) -> list[pathlib.Path]:
-    """Returns the files and folders among the paths, but no pipes, which cannot be read again."""
+    """Returns the paths of files and folders as a list.
+
+    Pipes are left out, because they cannot be read again.
+    """
     return [path for path in map(pathlib.Path, paths) if path.is_file() or path.is_dir()]
 
 
@@ -167,7 +170,7 @@ def _file_record(path: pathlib.Path) -> dict[str, Any]:
 
 
 def _record(path: pathlib.Path) -> dict[str, Any]:
-    """Returns the size and the SHA-256 of a file, or of the files `CLASS/FILE` in a folder."""
+    """Returns a dict of the size and SHA-256 of a file, or of all `CLASS/FILE` in a folder."""
     if path.is_file():
         return _file_record(path)
     digest, size = hashlib.sha256(), 0
@@ -182,7 +185,7 @@ def _record(path: pathlib.Path) -> dict[str, Any]:
 
 
 def _names(names: list[str]) -> str:
-    """Formats the number of files and up to five names, as in `2 files (a.txt, b.txt)`."""
+    """Returns the number of files and up to five names, such as `2 files (a.txt, b.txt)`."""
     few = names if len(names) <= 5 else [*names[:5], "..."]
     count = f"{len(names)} file{'s' * (len(names) != 1)}"
     return f"{count} ({', '.join(few)})" if few else "no files"

@@ -27,11 +27,11 @@ def check_vocabulary(
     vocabulary: Vocabulary | None,
     source: str | os.PathLike[str] = "The model",
 ) -> None:
-    """Raises a ValueError if a vocabulary is not that of a biLM, as far as the biLM stores it.
+    """Raises a ValueError if a vocabulary does not match what a biLM stores about its own.
 
-    A biLM stores the size of its vocabulary and the lines of `<S>` and `</S>`. The character table
-    of a `BiLMPretrainer` also stores the spelling of each token. If `vocabulary` is `None`, nothing
-    is checked.
+    A biLM stores the size of its vocabulary and the ids of `<S>` and `</S>`. The character table of
+    a `BiLMPretrainer` also stores the spelling of each token. If `vocabulary` is `None`, nothing is
+    checked.
     """
     if vocabulary is None:
         return
@@ -94,7 +94,10 @@ def check_pieces(
 
 
 def check_class_names(path: pathlib.Path, names: Sequence[str], word: Word) -> None:
-    """Raises a ValueError if a file of tags or labels does not list those of the model in order."""
+    """Raises a ValueError if a file does not list the tags or labels of a model, `names`, in order.
+
+    `word` is `"tag"` or `"label"`. A file that does not exist is accepted.
+    """
     own = list(names)
     found = TagSet.read(path, word=word).names if path.exists() else own
     if found != own:

@@ -12,7 +12,9 @@ BLOCK = 4096
 
 
 def array_rows(path: str, largest_dimension: int) -> Iterator[tuple[bytes, bytes, int]]:
-    """Yields the word of each row, its vector as little-endian float32 bytes, and its dimension.
+    """Yields, for each row of a `.npy` file, a tuple of its word, its vector, and the dimension.
+
+    The vector is returned as the bytes of little-endian float32 numbers.
 
     The array is mapped into memory and read in blocks. It is never unpickled.
     """
@@ -27,7 +29,7 @@ def array_rows(path: str, largest_dimension: int) -> Iterator[tuple[bytes, bytes
 
 
 def _mapped(path: str, largest_dimension: int) -> np.ndarray:
-    """Maps the array of a file into memory; returns floats of 16 to 64 bits, `[V, D]`."""
+    """Maps the array of a file into memory, and returns it: floats of 16 to 64 bits, `[V, D]`."""
     try:
         with np.errstate(over="raise"), warnings.catch_warnings():  # the shape may overflow
             warnings.simplefilter("ignore")  # warns about files of Python 2
@@ -59,7 +61,10 @@ def _words(path: str, count: int) -> list[str]:
 
 
 def _word_file(path: str) -> str:
-    """Returns the path of the file with the words: that named like the array, or the only one."""
+    """Returns the path of the file with the words of an array.
+
+    It has the name of the array with another suffix, or is the only such file in the folder.
+    """
     folder, stem = os.path.dirname(path) or ".", path.removesuffix(".npy")
     named = [stem + ending for ending in WORD_FILES if os.path.isfile(stem + ending)]
     others = [
@@ -88,7 +93,7 @@ def _text_words(file: str, count: int) -> list[str]:
 
 
 def _parquet_words(file: str, count: int) -> list[str]:
-    """Returns the only column of strings of a Parquet file, which must have `count` rows."""
+    """Returns, as a list, the only column of strings of a Parquet file with `count` rows."""
     try:
         import pyarrow  # pyright: ignore[reportMissingImports]
         import pyarrow.parquet  # pyright: ignore[reportMissingImports]

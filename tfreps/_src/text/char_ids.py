@@ -51,7 +51,10 @@ def token_character_ids(token: str, max_characters: int = 50) -> np.ndarray:
 
 
 def token_rows(tokens: Sequence[str], max_characters: int = 50) -> np.ndarray:
-    """Returns the character ids of many tokens, int32 `[N, C]`; see `token_character_ids`."""
+    """Returns the character ids of N tokens, int32 `[N, C]`, one row per token.
+
+    `token_character_ids` describes the ids of a token.
+    """
     check_list("`tokens`", tokens, "tokens")
     room = _room(max_characters)
     encoded = [token.encode("utf-8", errors="ignore") for token in tokens]
@@ -72,7 +75,7 @@ def token_rows(tokens: Sequence[str], max_characters: int = 50) -> np.ndarray:
 
 
 def sentence_start_ids(max_characters: int = 50) -> np.ndarray:
-    """Returns the character ids of the start-of-sentence token, as `token_character_ids` does.
+    """Returns the character ids of the start of a sentence, int32 `[max_characters]`.
 
     Example:
         >>> from tfreps.text import sentence_start_ids
@@ -83,7 +86,7 @@ def sentence_start_ids(max_characters: int = 50) -> np.ndarray:
 
 
 def sentence_end_ids(max_characters: int = 50) -> np.ndarray:
-    """Returns the character ids of the end-of-sentence token, as `token_character_ids` does.
+    """Returns the character ids of the end of a sentence, int32 `[max_characters]`.
 
     Example:
         >>> from tfreps.text import sentence_end_ids
@@ -206,7 +209,7 @@ def _boundary(character: int, max_characters: int) -> np.ndarray:
 
 
 def _room(max_characters: int) -> int:
-    """Returns the number of bytes that fit between the two markers of a token."""
+    """Returns the maximum number of bytes of a token: `max_characters` without the two markers."""
     if max_characters < 3:
         raise ValueError(
             f"`max_characters` must be at least 3 (start of word, one byte, end of word); "

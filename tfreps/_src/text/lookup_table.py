@@ -10,9 +10,9 @@ import tensorflow as tf
 def lookup_table(
     tokens: Iterable[str], default: int, path: str | os.PathLike[str] | None = None
 ) -> Any:  # a `tf.lookup.StaticHashTable`, which type checkers do not know
-    """Returns a table from tokens to their positions, or `default` for other strings.
+    """Returns a lookup table that maps tokens to their positions, and other strings to `default`.
 
-    The tokens are written to the file `path`, one per line, which a SavedModel copies to its
+    The tokens are written to the file `path`, one per line. A SavedModel copies this file to its
     `assets` folder. If `path` is `None`, or if a token is empty or contains a line break, they are
     stored as constants of the graph.
     """
@@ -29,7 +29,10 @@ def lookup_table(
 
 
 class PieceTable(tf.Module):
-    """Table that maps pieces to int32 ids; a `tf.Module`, so that it is saved with its entries."""
+    """Table that maps pieces to int32 ids.
+
+    It is a `tf.Module`, so that a SavedModel includes its entries.
+    """
 
     def __init__(
         self,

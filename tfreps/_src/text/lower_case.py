@@ -9,11 +9,11 @@ _LETTERS_OF_LOCALES = "İĮÌÍĨ"
 
 
 def lower_case(texts: tf.Tensor) -> tf.Tensor:
-    """Returns a str tensor in lower case, as `str.lower` does, whatever the locale is.
+    """Converts a str tensor to lower case by the rules of Python's `str.lower`, in any locale.
 
-    The function uses Unicode 13, and Python a later version: 40 capital letters that Unicode 14
-    added (such as those of the scripts Vithkuqi and Glagolitic) do not change. Bytes that are not
-    UTF-8 become U+FFFD.
+    The function uses Unicode 13, and Python uses a later version. Therefore, 40 capital letters
+    that Unicode 14 added (such as those of the scripts Vithkuqi and Glagolitic) do not change.
+    Bytes that are not UTF-8 become U+FFFD.
 
     Example:
         >>> import tensorflow as tf

@@ -16,17 +16,18 @@ _ESCAPES = {r"\s": r"\t\n\f\r ", r"\v": r"\x0b"}  # the ASCII characters that th
 
 
 def python_rules(rules: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    r"""Converts `(pattern, replacement)` pairs of RE2 to those of Python's `re`.
+    r"""Converts `(pattern, replacement)` pairs from the syntax of RE2 to that of Python's `re`.
 
-    In replacements of RE2, `\0` is the whole match.
+    In a replacement of RE2, `\0` is the whole match.
     """
     return [(python_pattern(pattern), new.replace(r"\0", r"\g<0>")) for pattern, new in rules]
 
 
 def python_pattern(pattern: str) -> str:
-    r"""Converts an RE2 pattern to one of Python's `re`.
+    r"""Converts a regular expression from the syntax of RE2 to that of Python's `re`.
 
-    Unicode categories become ranges of code points, those of the Unicode version of this Python.
+    Unicode categories are replaced with ranges of code points, according to the Unicode version of
+    the running Python.
 
     Example:
         >>> from tfreps._src.text.python_rules import python_pattern

@@ -26,8 +26,8 @@ class TokenIndexer(tf.Module):
     Args:
         vocabulary: `Vocabulary`, list of its tokens, or None. If `None`, the result has no
             `token_ids`. Defaults to `None`.
-        lowercase: bool. Whether to convert tokens to lower case before the lookup, as `str.lower`
-            does in any locale. Does not affect `character_ids`. Defaults to `False`.
+        lowercase: bool. Whether to convert tokens to lower case before the lookup, by the rules of
+            Python's `str.lower`. Does not affect `character_ids`. Defaults to `False`.
         digits_to_zero: bool. Whether to replace every Unicode decimal digit of a token with 0
             before the lookup. Does not affect `character_ids`. Defaults to `False`.
         lowercase_fallback: bool. Whether a token that is not in the vocabulary gets the id of its
@@ -117,7 +117,10 @@ class TokenIndexer(tf.Module):
 
         Args:
             sentences: iterable of lists of str. Tokenized sentences. Use only the training text.
-            min_count, max_size: As in `Vocabulary.from_counts`.
+            min_count: int. Minimum count for a token to be included in the vocabulary. Defaults
+                to 1.
+            max_size: int or None. Maximum size of the vocabulary, including the three special
+                tokens. If `None`, the size is not limited. Defaults to `None`.
             **options: Arguments of the constructor other than `vocabulary`.
 
         Example:
@@ -154,7 +157,7 @@ class TokenIndexer(tf.Module):
         return features
 
     def with_vocabulary_file(self, path: str | os.PathLike[str]) -> "TokenIndexer":
-        """Returns a copy that reads its table from the file `path`, an asset of the SavedModel.
+        """Returns a copy of the indexer whose table reads `path`, a file that a SavedModel copies.
 
         The characters and words of `word_characters` are stored in files in the same folder.
         """
@@ -175,7 +178,7 @@ class TokenIndexer(tf.Module):
         return tokens
 
     def _ids(self, tokens: tf.Tensor) -> tf.Tensor:
-        """Returns the ids of tokens in the vocabulary: int32, of the same shape."""
+        """Returns the vocabulary ids of a str tensor of tokens: int32, of the same shape."""
         tokens = self.normalize(tokens)
         ids = self.table.lookup(tokens)
         if self.vocabulary is not None and self.lowercase_fallback and not self.lowercase:
@@ -185,7 +188,7 @@ class TokenIndexer(tf.Module):
 
     @property
     def vocabulary_size(self) -> int | None:
-        """Size of the vocabulary, which `token_ids` never exceed, or `None` if there is none."""
+        """Number of tokens in the vocabulary (the largest token id), or `None` without one."""
         return None if self.vocabulary is None else len(self.vocabulary)
 
     def get_config(self) -> dict[str, Any]:

@@ -12,9 +12,9 @@ _IDEOGRAPHS = "\u4e00", "\u9fff"  # first and last of the most frequent ones
 
 
 class StreamToken(NamedTuple):
-    """Token of a stream: characters `start` to `end` (exclusive) of the whole text.
+    """Token of a stream, from the character `start` to `end` (exclusive) of the whole text.
 
-    `source` is the text from the end of the previous token to `end`.
+    `source` is the part of the text from the end of the previous token to `end`.
     """
 
     token: str
@@ -26,21 +26,21 @@ class StreamToken(NamedTuple):
 class TokenStream:
     """Splits a text that arrives in parts into the tokens of the whole text.
 
-    A token is final when no text that follows can change it. The end of the text is therefore held
-    back, by tokenizer:
+    A token is final when no text that follows can change it. The tokens of the end of the text are
+    therefore not final. Which part of the text this is depends on the tokenizer:
 
     - "characters": nothing.
     - "words": the last token, unless white space follows it.
-    - "spaces": from the last white space.
-    - "treebank": from the last complete word between white space, because whether a period is a
-      token depends on the next word.
-    - BERT: from the last space, tab, line end or, if each is a token, Chinese character.
+    - "spaces": the text after the last white space.
+    - "treebank": the text from the last complete word between white space on, because whether a
+      period is a token depends on the next word.
+    - BERT: the text after the last space, tab, line end or, if each is a token, Chinese character.
 
     The parts of the text are strings, so their boundaries are never inside a character. They may be
     inside a token, between a character and its combining marks, or inside `\\r\\n`.
 
     Args:
-        method: str or tokenizer, as for `tfreps.text.tokenize`.
+        method: str or tokenizer that `tfreps.text.tokenize` accepts. Defaults to `"spaces"`.
 
     Example:
         >>> stream = TokenStream("words")
@@ -60,9 +60,10 @@ class TokenStream:
         self._cut = _cuts(method)
 
     def append(self, text: str) -> tuple[list[StreamToken], list[StreamToken]]:
-        """Adds a part of the text; returns its final tokens, and those that may still change.
+        """Adds a part of the text; returns the new final tokens, and those that may still change.
 
-        The second list contains the tokens that the rest would have if the text ended here.
+        The second list contains the tokens that the undecided end of the text would have if the
+        text ended here.
         """
         held = self._held + text
         cut = self._cut(held)
@@ -87,7 +88,7 @@ class TokenStream:
         return rest
 
     def _placed(self, text: str, tokens: Sequence[str]) -> Iterator[StreamToken]:
-        """Yields the tokens of the held text with their positions in the whole text."""
+        """Yields a `StreamToken` for each of `tokens`, the tokens of `text`."""
         gap = self._gap
         last = 0
         for token, (start, end) in zip(tokens, _places(text, tokens), strict=True):
@@ -116,7 +117,7 @@ def _places(text: str, tokens: Sequence[str]) -> Iterator[tuple[int, int]]:
 
 
 def _cuts(method: Method | WordSplitter) -> Callable[[str], int]:
-    """Returns a function that counts the leading characters of a text whose tokens are final."""
+    """Returns a function from a text to the length of its longest beginning with final tokens."""
     if method in ("characters", "words"):  # `append` holds the last word back
         return len
     if method == "treebank":
@@ -143,7 +144,7 @@ def _start_of_last_complete_word(text: str) -> int:
 
 
 def _bert_ends(tokenizer: WordSplitter) -> Callable[[str], bool]:
-    """Returns a function that returns True if a new word always starts after a character."""
+    """Returns a function from a character to whether a new word always starts after it."""
     first, last = _IDEOGRAPHS
     are_tokens = tokenize([f"x{first}x"], tokenizer) == [["x", first, "x"]]
     return lambda c: c in _BERT_WHITE_SPACE or (are_tokens and first <= c <= last)

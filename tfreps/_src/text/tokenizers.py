@@ -83,7 +83,10 @@ _PADDED_CHARACTERS = 1 << 22  # limit of a block: number of texts x length of th
 
 
 class WordSplitter(Protocol):
-    """Tokenizer of BERT, whose `word_rules` split a text into words; see `PieceTokenizer`."""
+    """Protocol of the tokenizers of BERT, whose `word_rules` split a text into words.
+
+    `PieceTokenizer` describes the attributes.
+    """
 
     @property
     def word_rules(self) -> Sequence[tuple[str, str]]: ...
@@ -107,7 +110,7 @@ def tokenize(
 
     Supported methods:
 
-    - "spaces": splits at Unicode white space, as `str.split()` does.
+    - "spaces": splits at Unicode white space, with the same result as Python's `str.split()`.
     - "characters": every Unicode character except white space is a token.
     - "words": runs of letters, numerals (Unicode categories L and N) and underscores are tokens,
       and so is every other character except white space. `don't!` becomes `don ' t !`. Marks,
@@ -166,7 +169,7 @@ def rules_of(method: Method | WordSplitter) -> Sequence[tuple[str, str]]:
 
 
 def split_tokens(sentences: "tf.Tensor") -> "tf.Tensor":
-    """Splits texts `[N]` at white space, as `str.split()` does: `[N, T]`, padded with `""`."""
+    """Splits texts `[N]` at Unicode white space; returns tokens `[N, T]`, padded with `""`."""
     import tensorflow as tf
 
     plain = tf.strings.regex_replace(sentences, _OTHER_WHITE_SPACE, " ")
@@ -197,7 +200,10 @@ def as_lists(tokens: "tf.Tensor", strings: dict[bytes, str]) -> list[list[str]]:
 
 
 def blocks(texts: Iterable[str]) -> Iterator[list[str]]:
-    """Yields groups of texts to tokenize together, limited by the number of padded characters."""
+    """Yields lists of consecutive texts, each small enough to tokenize in one call.
+
+    The number of characters of a list, after padding to its longest text, is limited.
+    """
     block: list[str] = []
     longest = 0
     for text in texts:

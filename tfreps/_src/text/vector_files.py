@@ -42,9 +42,9 @@ class VectorRow(NamedTuple):
 def vector_rows(path: str, file_format: FileFormat | None = None) -> Iterator[VectorRow]:
     """Yields the rows of a file of word vectors without reading it whole.
 
-    The arguments are those of `WordVectors.read`. In a text file, the dimension is that of the
-    header or, without a header, that of most of the first rows. Rows with fewer numbers or without
-    a token are skipped and counted in one warning; blank lines are skipped.
+    `path` and `file_format` are arguments of `WordVectors.read`. In a text file, the dimension is
+    the one in the header or, without a header, that of most of the first rows. Rows with fewer
+    numbers or without a token are skipped and counted in one warning; blank lines are skipped.
     """
     if file_format not in (*FORMATS, None):
         known = " or ".join(map(repr, FORMATS))
@@ -74,7 +74,7 @@ def vector_rows(path: str, file_format: FileFormat | None = None) -> Iterator[Ve
 
 
 def _array_rows(path: str) -> Iterator[VectorRow]:
-    """Yields the rows of a NumPy array; see `array_rows`."""
+    """Yields the rows of a NumPy file as `VectorRow`."""
     try:
         for number, row in enumerate(array_rows(path, LARGEST_DIMENSION), 1):
             yield VectorRow(*row, f"{path}, row {number}", binary=True)
@@ -119,7 +119,10 @@ def _text_rows(file: File, path: str) -> Iterator[VectorRow]:
 
 
 def _filled(lines: Iterable[bytes], path: str, first_line: int) -> Iterator[tuple[str, bytes]]:
-    """Yields each line that is not blank, as its place (file and line number) and its bytes."""
+    """Yields tuples `(place, bytes)` for the lines that are not blank.
+
+    `place` is the file and the line number, for error messages.
+    """
     for number, data in enumerate(lines, first_line):
         place = f"{path}, line {number}"
         if len(data) == LONGEST_LINE:
@@ -138,7 +141,7 @@ def _sample(rows: Iterator[tuple[str, bytes]]) -> list[tuple[str, bytes]]:
 
 
 def _first_line(file: File, path: str) -> bytes:
-    """Returns the first line; raises a ValueError if it is not that of a text file."""
+    """Returns the first line of a file; raises a ValueError if it does not look like text."""
     first = without_mark(file.readline(LONGEST_LINE))
     if not first:
         raise ValueError(
@@ -196,14 +199,17 @@ def _dimension(sample: list[tuple[str, bytes]], header: tuple[int, int] | None) 
 
 
 def _num_numbers(data: bytes) -> int:
-    """Returns how many fields at the end of a row are numbers; the first field never counts."""
+    """Returns the number of consecutive numbers at the end of a row, without its first field."""
     fields = data.split()[1:]
     others = (count for count, field in enumerate(reversed(fields)) if not _is_number(field))
     return next(others, len(fields))
 
 
 def _split(data: bytes, dimension: int) -> tuple[bytes, bytes] | None:
-    """Returns the token and the numbers of a row, or `None` unless it has `dimension` numbers."""
+    """Returns the token and the numbers of a row as two bytes objects.
+
+    Returns `None` if the row does not have `dimension` numbers.
+    """
     row = data.rstrip()
     if row.count(b" ") == dimension and b"\t" not in row:
         token, _, numbers = row.partition(b" ")

@@ -172,7 +172,11 @@ def with_most_frequent(
     min_count: int,
     max_size: int | None,
 ) -> list[str]:
-    """Returns `first` and then the most frequent other tokens; see `Vocabulary.from_counts`."""
+    """Returns a list of `first`, followed by the other tokens by descending count.
+
+    Tokens in `special` and tokens that occur less than `min_count` times are left out. The list
+    has at most `max_size` tokens. Tokens of equal count are sorted by Unicode code points.
+    """
     check_integers(1, min_count=min_count)
     if max_size is not None and max_size <= len(first):
         raise ValueError(

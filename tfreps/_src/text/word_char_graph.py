@@ -41,7 +41,7 @@ class WordCharGraph(tf.Module):
         self.rows: Any = boundary_rows(count, indexer.vocabulary_size, self.size)
 
     def __call__(self, tokens: tf.Tensor, empty: int | tf.Tensor = 0) -> tf.Tensor:
-        """Returns the ids of tokens; those of an empty string are `empty`."""
+        """Returns the ids of tokens, int32; all ids of an empty string have the value `empty`."""
         shape = tf.shape(tokens)
         flat = tf.strings.unicode_transcode(tf.reshape(tokens, [-1]), "UTF-8", "UTF-8")  # [N]
         flat = tf.strings.substr(flat, 0, self.size - 2, unit="UTF8_CHAR")
@@ -56,7 +56,7 @@ class WordCharGraph(tf.Module):
         return tf.ensure_shape(ids, [*tokens.shape, len(self.rows[0])])
 
     def _of_characters(self, characters: Any) -> tf.Tensor:
-        """Returns the ids of the characters of each token, markers and padding, int32 `[N, C]`."""
+        """Returns the character ids of N tokens, with markers and padding, int32 `[N, C]`."""
         known = characters.with_flat_values(self.characters(characters.flat_values) + 1)
         known = known.to_tensor(0, shape=[None, self.size - 2])  # [N, C - 2]
         ends = tf.cast(characters.row_lengths()[:, None], "int32") + 1  # [N, 1]
@@ -68,6 +68,6 @@ class WordCharGraph(tf.Module):
 
 
 def _table(entries, special, folder, name):
-    """Returns a `PieceTable` of `entries` and `special`, in which other strings are `<oov>`."""
+    """Returns a `PieceTable` of `entries` and `special`; other strings get the id of `<oov>`."""
     path = None if folder is None else os.path.join(folder, name)
     return PieceTable([*entries, *special], len(entries), path)

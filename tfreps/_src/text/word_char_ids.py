@@ -74,7 +74,7 @@ class WordCharIndexer:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> "WordCharIndexer":
-        """Reads the file that `write` wrote.
+        """Reads a file that `write` wrote, and returns the indexer.
 
         Args:
             path: str or path-like. Path of the file.
@@ -154,7 +154,7 @@ class WordCharIndexer:
 def boundary_rows(
     num_character_ids: int | None, vocabulary_size: int | None, max_characters: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the ids of the sentence start and the sentence end, as `WordCharIndexer` does."""
+    """Returns the ids of the sentence start and of the sentence end, two int32 arrays `[1 + C]`."""
     rows = []
     for word, name in enumerate((SENTENCE_START, SENTENCE_END), -1):
         row = [] if vocabulary_size is None else [vocabulary_size + word]

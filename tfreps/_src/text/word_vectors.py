@@ -111,10 +111,11 @@ class WordVectors(NamedTuple):
 def _wanted(
     tokens: list[str], lowercase_fallback: bool
 ) -> tuple[dict[bytes, list[int]], dict[bytes, list[int]]]:
-    """Returns two dicts from the UTF-8 bytes of tokens to the rows that need their vector.
+    """Returns two dicts from tokens, as UTF-8 bytes, to the rows of the matrix that need them.
 
-    The keys of the first are the tokens, and those of the second are the lower-case forms of tokens
-    that differ from theirs, if `lowercase_fallback` is `True`.
+    The keys of the first dict are the tokens. If `lowercase_fallback` is `True`, the keys of the
+    second dict are the lower-case forms of the tokens that have upper-case letters; otherwise, it
+    is empty.
     """
     exact: dict[bytes, list[int]] = {}
     lower: dict[bytes, list[int]] = {}

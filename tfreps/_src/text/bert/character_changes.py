@@ -60,7 +60,7 @@ class CharacterChanges(tf.Module):
         return self.lowered(tf.cond(tf.reduce_any(special), change, lambda: texts))
 
     def lowered(self, texts: tf.Tensor) -> tf.Tensor:
-        """Returns texts that match `fine`, in lower case if `lowercase` is `True`."""
+        """Returns the texts, in lower case if `lowercase` is `True`, and otherwise unchanged."""
         return tf.strings.lower(texts) if self.lowercase else texts
 
     def _change(self, texts: tf.Tensor) -> tf.Tensor:

@@ -29,26 +29,26 @@ WORD_PATTERN = "[A-Za-z]+"
 
 @functools.cache
 def controls() -> Ranges:
-    """Returns the control, format and private-use characters and U+FFFD."""
+    """Returns the ranges of the control, format and private-use characters and of U+FFFD."""
     found = [c for c in _CHECKED if _category(c) in ("Cc", "Cf") and chr(c) not in _LINE_ENDS]
     return (*as_ranges([*found, 0xFFFD]), *_PRIVATE_USE)
 
 
 @functools.cache
 def spaces() -> Ranges:
-    """Returns the white space of BERT's tokenizer: Unicode category Z, tab, LF and CR."""
+    """Returns the ranges of BERT's white space: Unicode category Z, tab, LF and CR."""
     return as_ranges(c for c in _CHECKED if _category(c)[0] == "Z" or chr(c) in _LINE_ENDS)
 
 
 @functools.cache
 def white_space() -> Ranges:
-    """Returns the characters for which `str.isspace` is true."""
+    """Returns the ranges of the characters for which `str.isspace` returns `True`."""
     return as_ranges(c for c in _CHECKED if chr(c).isspace())
 
 
 @functools.cache
 def punctuation() -> Ranges:
-    """Returns the characters that are words by themselves: Unicode category P and ASCII symbols."""
+    """Returns the ranges of BERT's punctuation marks: Unicode category P and ASCII symbols."""
     return as_ranges(c for c in _CHECKED if _category(c)[0] == "P" or _is_ascii_sign(c))
 
 
@@ -75,7 +75,11 @@ def replacements(lowercase: bool, strip_accents: bool) -> dict[str, str]:
 
 
 def token_pattern(numbers: bool, whole_words: bool, other: str, word: str = WORD_PATTERN) -> str:
-    """Returns a regular expression for one token; `other` matches any other character."""
+    """Returns a regular expression that matches one token of a `CharacterTokenizer`.
+
+    The tokens are numbers if `numbers` is `True`, Latin words (`word`) if `whole_words` is `True`,
+    and single characters that match `other`.
+    """
     patterns = [NUMBER_PATTERN] if numbers else []
     patterns += [word] if whole_words else []
     return "|".join([*patterns, other])

@@ -151,7 +151,14 @@ class CharacterTokenizer(PieceTokenizer):
         Args:
             counts: mapping from str to int. Number of occurrences of each token. Counts of the
                 special tokens are ignored.
-            min_count, max_size, **options: As in `from_texts`, which raises the same errors.
+            min_count: int. Minimum count for a token to be included in the vocabulary. Defaults
+                to 1.
+            max_size: int or None. Maximum size of the vocabulary, including the 20 special and
+                reserved ids. If `None`, the size is not limited. Defaults to `None`.
+            **options: Arguments of the constructor other than `vocabulary`.
+
+        Raises:
+            ValueError: For the reasons that `from_texts` lists.
         """
         first = _placed({}, FIRST_ID)
         tokens = with_most_frequent(first, counts, cls.SPECIAL_TOKENS, min_count, max_size)
@@ -202,7 +209,7 @@ class CharacterTokenizer(PieceTokenizer):
         return cls(_placed(first, size), source=str(path), **options)
 
     def write_dictionary(self, path: str | os.PathLike[str]) -> None:
-        """Writes a JSON file of tokens and ids. The write is atomic.
+        """Writes a JSON file that maps each token to its id. The write is atomic.
 
         `from_dictionary` can read the file if the ids of special tokens are those of aespresso and
         all other tokens have ids of at least 20.
@@ -272,6 +279,9 @@ def count_tokens(
 
 
 def _placed(tokens: Mapping[int, str], size: int) -> list[str]:
-    """Returns a list of the tokens with the ids 0 to `size - 1`, with `#UNUSED...#` in the gaps."""
+    """Returns the list of the tokens whose ids are less than `size`, in the order of their ids.
+
+    Ids without a token get names of the form `#UNUSED...#`.
+    """
     special = dict(enumerate(CharacterTokenizer.SPECIAL_TOKENS))
     return [special.get(n) or tokens.get(n) or f"#UNUSED{n}#" for n in range(size)]

@@ -13,7 +13,7 @@ _FIRST_RARE = 0x20000  # from here on, characters (ideographs, tags, private use
 
 
 class FastNormalizer(tf.Module):
-    """TensorFlow graph that returns the same as `CharacterChanges`, with tensorflow-text.
+    """TensorFlow graph that computes the result of `CharacterChanges` with tensorflow-text.
 
     `FastBertNormalizer` of tensorflow-text handles some characters differently: it replaces control
     characters with spaces and, if it lowercases, compatibility characters such as `²` with others.
@@ -48,7 +48,7 @@ class FastNormalizer(tf.Module):
 
 
 def _same_characters(normalizer: Any, changes: CharacterChanges) -> str:
-    """Returns a regular expression for texts that `normalizer` and `changes` convert alike."""
+    """Returns a regular expression that matches texts for which both arguments return the same."""
     codes = [code for code in range(_FIRST_RARE) if code not in _SURROGATES]
     texts = tf.constant([chr(code) for code in codes])
     same = (normalizer.normalize(texts) == changes(texts)).numpy()

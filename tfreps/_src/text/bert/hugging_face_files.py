@@ -61,7 +61,7 @@ _TEMPLATES = {
 def read_whole(path: pathlib.Path) -> tuple[list[str], dict[str, Any]]:
     """Returns the pieces, in the order of their ids, and the options of a tokenizer.json.
 
-    Raises a ValueError if a part of the file differs from those of BERT's tokenizers.
+    Raises a ValueError if a part of the file is not one that BERT's tokenizers have.
     """
     config = read_json(path)
     for name, keys in _PARTS.items():
@@ -131,9 +131,9 @@ def check_specials(config: dict[str, Any], path: pathlib.Path) -> None:
 
 
 def check_added(tokens: Iterable[object], path: pathlib.Path) -> None:
-    """Raises a ValueError if `tokens` contains others than BERT's special tokens.
+    """Raises a ValueError if one of the added tokens is not a special token of BERT.
 
-    Hugging Face finds such tokens in a text before it splits the text into words.
+    Hugging Face recognizes added tokens in a text before it splits the text into words.
     """
     specials = WordPieceTokenizer.SPECIAL_TOKENS
     more = [repr(token) for token in map(_content, tokens) if token not in specials]
@@ -148,7 +148,10 @@ def check_added(tokens: Iterable[object], path: pathlib.Path) -> None:
 def _check_part(
     name: str, keys: dict[str, tuple], part: dict[str, Any], path: pathlib.Path
 ) -> None:
-    """Raises a ValueError if a part of tokenizer.json has a value that is not in `_PARTS`."""
+    """Raises a ValueError if a part of tokenizer.json has a value that is not supported.
+
+    `name` is the name of the part, and `keys` maps each of its keys to the supported values.
+    """
     for key, accepted in keys.items():
         given = part.get(key, None if key == "type" else accepted[0])
         if given not in accepted:
@@ -159,7 +162,10 @@ def _check_part(
 
 
 def _check_ends(processor: dict[str, Any], ids: dict[str, int], path: pathlib.Path) -> None:
-    """Raises a ValueError unless a post-processor adds `[CLS]` and `[SEP]` as BERT does."""
+    """Raises a ValueError unless a post-processor encloses texts in `[CLS]` and `[SEP]`.
+
+    Also raises a ValueError if it does not number the segments like BERT. `ids` maps pieces to ids.
+    """
     if processor["type"] == "BertProcessing":
         found = [processor.get(end) for end in ("cls", "sep")]
         expected = [[token, ids.get(token)] for token in (_START, _SEPARATOR)]
@@ -177,14 +183,14 @@ def _check_ends(processor: dict[str, Any], ids: dict[str, int], path: pathlib.Pa
 
 
 def _template(processor: dict[str, Any], name: str, path: pathlib.Path) -> list:
-    """Returns a template as a list of `(part, segment)`, in the form of `_TEMPLATES`."""
+    """Returns a template of a post-processor as a list of tuples `(part, segment id)`."""
     items = _part(processor, name, list, path)
     values = [v for item in items for v in (item.values() if isinstance(item, dict) else [item])]
     return [(v.get("id"), v.get("type_id")) if isinstance(v, dict) else v for v in values]
 
 
 def _options(config: dict[str, Any], path: pathlib.Path) -> dict[str, Any]:
-    """Returns the options of `WordPieceTokenizer` that a config or normalizer sets."""
+    """Returns a dict of the options of `WordPieceTokenizer` that a config or normalizer sets."""
     found = {}
     for theirs, (ours, kind) in _NAMES.items():
         if theirs in config:
@@ -210,12 +216,12 @@ def _longest(config: dict[str, Any], path: pathlib.Path) -> int | None:
 
 
 def _content(token: Any) -> Any:
-    """Returns the text of a special token, which some files store in an object."""
+    """Returns the text of a special token, which some files store in a JSON object."""
     return token.get("content") if isinstance(token, dict) else token
 
 
 def _part(config: dict[str, Any], name: str, kind: type, path: pathlib.Path) -> Any:
-    """Returns the object or list called `name`, or an empty one if it is missing."""
+    """Returns the dict or list called `name` in `config`, or an empty one if it is missing."""
     found = config.get(name)
     if found is not None and not isinstance(found, kind):
         raise ValueError(

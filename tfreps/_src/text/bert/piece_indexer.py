@@ -67,7 +67,7 @@ class PieceIndexer(tf.Module):
     def with_vocabulary_file(
         self, path: str | os.PathLike[str], core_ops: bool = True
     ) -> "PieceIndexer":
-        """Returns a copy that reads its tables from the file `path`, an asset of the SavedModel.
+        """Returns a copy of the indexer whose tables read `path`, a file that a SavedModel copies.
 
         If `core_ops` is `False`, an operation of tensorflow-text replaces the table that splits
         words. Raises a ValueError if tensorflow-text is not installed or does not support the
@@ -128,8 +128,9 @@ def piece_texts(
 ) -> tuple[list[list[str]], int]:
     """Returns the pieces of texts, with start and separator tokens, and how many were truncated.
 
-    Pieces that are not in the vocabulary are replaced with the unknown token. The second result is
-    the number of texts that were truncated to `max_length` pieces.
+    Pieces that are not in the vocabulary are replaced with the unknown token. The first result is a
+    list of lists of str. The second result is the number of texts that were truncated to
+    `max_length` pieces.
     """
     check_list("`texts`", texts)
     max_pieces = tokenizer.max_pieces(max_length)

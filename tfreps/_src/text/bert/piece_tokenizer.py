@@ -97,14 +97,14 @@ class PieceTokenizer(abc.ABC):
     def dropped_characters(self) -> tuple[Ranges, Ranges]:
         """Two tuples of ranges of code points that `word_rules` remove.
 
-        Those of the first are removed anywhere, and those of the second at the start of a word. A
-        range is a pair of its first and last code points. White space is always removed and need
-        not be included.
+        Characters in the ranges of the first tuple are removed anywhere, and those of the second
+        tuple only at the start of a word. A range is a pair of its first and last code points. The
+        ranges need not include white space, which is always removed.
         """
 
     @abc.abstractmethod
     def _python_steps(self) -> dict[str, Any]:
-        """Returns how `tokenize` splits a text, as data for a program without tfreps.
+        """Returns a dict that describes how `tokenize` splits a text, for a program without tfreps.
 
         The keys are `dropped`, a pattern of `re` for characters that are removed; `replaced`, a
         dict from characters to their replacements; `word`, a pattern that finds the tokens or
@@ -145,10 +145,12 @@ class PieceTokenizer(abc.ABC):
         """Returns the `tf.Module` that converts texts to ids; its tables are saved with it.
 
         Args:
-            core_ops: bool. As in a call of the tokenizer. Defaults to `True`.
+            core_ops: bool. Whether to use only core TensorFlow operations. If `False`, faster
+                operations of tensorflow-text are used where possible. Defaults to `True`.
 
         Raises:
-            ValueError: As in a call of the tokenizer.
+            ValueError: If `core_ops` is `False` and the tokenizer needs tensorflow-text, but it is
+                not installed.
         """
         if core_ops not in self._graphs:
             self._graphs[core_ops] = self.make_graph(core_ops)
@@ -219,7 +221,10 @@ class PieceTokenizer(abc.ABC):
         Args:
             texts: sequence of str. The texts.
             second: sequence of str or None. The second text of each pair. Defaults to `None`.
-            max_length, too_long: As in `build_inputs`.
+            max_length: int or None. Maximum number of ids per row, special tokens included. If
+                `None`, the number is not limited. Defaults to `None`.
+            too_long: str. Treatment of longer rows: `"error"` raises an error, and `"truncate"`
+                truncates the texts, as described in `build_inputs`. Defaults to `"error"`.
 
         Returns:
             dict of three arrays of shape `[B, T]`: `token_ids` (int32), `segment_ids` (int32) and
@@ -337,7 +342,11 @@ def read_pieces(path: str | os.PathLike[str]) -> list[str]:
 
 
 def _cut(texts: list[list[int]], max_pieces: int) -> list[list[int]]:
-    """Truncates one or two texts to `max_pieces` ids in total, as `build_inputs` describes."""
+    """Returns one or two lists of ids, truncated to `max_pieces` ids in total.
+
+    The last id of the longer list is removed repeatedly, or that of the second list if both have
+    the same length.
+    """
     if len(texts) == 1:
         return [texts[0][:max_pieces]]
     first, second = texts

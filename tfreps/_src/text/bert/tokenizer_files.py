@@ -49,7 +49,7 @@ def write_tokenizer(tokenizer: PieceTokenizer, path: str | os.PathLike[str]) -> 
 
 
 def read_tokenizer(path: str | os.PathLike[str]) -> PieceTokenizer:
-    """Reads a tokenizer from a file written by `write_tokenizer`; see the example there.
+    """Reads a tokenizer from a file that `write_tokenizer` wrote, and returns it.
 
     Args:
         path: str or path-like object. Path of the file.

@@ -6,12 +6,13 @@ from tfreps._src.text.tags.tag_schemes import SpanRules
 
 
 def ended_spans(tags: tf.Tensor, rules: SpanRules) -> tuple[tf.Tensor, tf.Tensor]:
-    """Returns, for every position, the type and the start of the span that ends just before it.
+    """Returns the type and the start of the span, if any, that ends just before each position.
 
-    The spans are those of `tfreps.text.tags.spans`. A position is inside a span if the last start
-    up to this position is at or after the last position that does not continue a span. `tags`,
-    int32 `[N]`, are consecutive sentences, each followed by the boundary, whose id is K. The types
-    are indices in `rules.type_names`, or -1 where no span ends; both results are int32 `[N]`.
+    The spans are those that `tfreps.text.tags.spans` finds. A position is inside a span if the last
+    start up to this position is at or after the last position that does not continue a span.
+    `tags`, int32 `[N]`, are consecutive sentences, each followed by the boundary, whose id is K.
+    The types are indices in `rules.type_names`, or -1 where no span ends; both results are int32
+    `[N]`.
     """
     boundary = len(rules.types) - 1
     before = tf.concat([[boundary], tags], axis=0)[:-1]
@@ -48,7 +49,7 @@ def padded_spans(tags: tf.Tensor, mask: tf.Tensor, rules: SpanRules) -> tf.Tenso
 
 
 def spans_by_row(tags: tf.Tensor, mask: tf.Tensor, rules: SpanRules) -> tf.Tensor:
-    """Returns the result of `padded_spans` by operations that ONNX and LiteRT have.
+    """Returns the result of `padded_spans`, using only operations that ONNX and LiteRT support.
 
     The time is proportional to the square of `T`, and there is at least one column.
     """
@@ -87,12 +88,12 @@ def _consecutive(tags, mask, rules):
 
 
 def _shifted(values, first):
-    """Returns values `[B, W]` shifted right by one column; the new first one contains `first`."""
+    """Returns values `[B, W]` shifted right by one column; the new first column is `first`."""
     return tf.pad(values[:, :-1], [[0, 0], [1, 0]], constant_values=first)
 
 
 def _last(flags: tf.Tensor) -> tf.Tensor:
-    """Returns the last true position at or before each position, or -1 if there is none."""
+    """Returns, for each position, the last one up to it where `flags` is True, or -1 if none."""
     segment = tf.cumsum(tf.cast(flags, "int32"))  # [N], 0 before the first flag
     positions = tf.range(tf.size(flags))
     first = tf.math.unsorted_segment_min(positions, segment, tf.size(flags) + 1)

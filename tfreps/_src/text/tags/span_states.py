@@ -11,10 +11,10 @@ from tfreps._src.text.tags.tag_schemes import Scheme, SpanMode, SpanRules, span_
 class SpanStates(NamedTuple):
     """Tables in which a span depends only on pairs of neighboring states of a tag sequence.
 
-    A sequence contains a span from `s` to `e` (exclusive) if it begins at the pair of `s - 1` and
-    `s`, stays at each pair between, and ends at the pair of `e - 1` and `e`. The last of the
-    `S + 1` indices stands for the position before the first token as a row, and for the end of the
-    sentence as a column. The states are the tags, except in `"iob1"`: there, `I-X` after `B-X`
+    There are S states. A sequence contains a span from `s` to `e` (exclusive) if `begins` is True
+    for its states at `s - 1` and `s`, `stays` for each following pair, and `ends` for its states at
+    `e - 1` and `e`. Row S of a table represents the position before the first token, and column S
+    the end of the sentence. The states are the tags, except in `"iob1"`: there, `I-X` after `B-X`
     begins a span or continues one, depending on the tag before `B-X`, so that each tag has one
     state outside an open span and one inside. Every tag sequence has exactly one sequence of
     states.
@@ -38,7 +38,10 @@ class SpanStates(NamedTuple):
 
 
 def span_states(tags: Sequence[str], scheme: Scheme, mode: SpanMode = "strict") -> SpanStates:
-    """Returns the `SpanStates` of the K tags of a scheme; `mode` is as in `tags.spans`."""
+    """Returns the `SpanStates` of the K tags of a scheme.
+
+    `mode`, `"strict"` or `"conlleval"`, selects the rules for illegal sequences; see `tags.spans`.
+    """
     rules = span_rules(tags, scheme, mode)
     boundary = len(tags)
     depends = bool((rules.starts & rules.continues).any())  # True if an open span matters
@@ -60,7 +63,7 @@ def span_states(tags: Sequence[str], scheme: Scheme, mode: SpanMode = "strict") 
 def _members(rules: SpanRules, tags: np.ndarray, is_open: np.ndarray) -> np.ndarray:
     """Returns the states inside spans of each type, int32 `[types, W]`, padded with S.
 
-    S is the number of states.
+    S is the number of states, and W is the largest number of states of a type.
     """
     rows = [
         np.flatnonzero((rules.types[tags] == kind) & is_open)

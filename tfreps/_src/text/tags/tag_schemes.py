@@ -50,7 +50,7 @@ def tag_parts(tag: str, scheme: Scheme) -> TagParts:
 def check_scheme(scheme: str | None, plain: bool = True) -> None:
     """Raises a ValueError if a tag scheme is not one of `SCHEMES`.
 
-    `None`, which stands for plain tags without spans, is an error if `plain` is `False`.
+    `None`, the scheme of plain tags without spans, is an error if `plain` is `False`.
     """
     if scheme not in SCHEMES:
         known = ", ".join(map(repr, LETTERS)) + (", or None" if plain else "")
@@ -95,7 +95,10 @@ def detect_scheme(tags: Iterable[str]) -> Scheme | None:
 
 
 def may_follow(tag: TagParts, after: TagParts, scheme: Scheme) -> bool:
-    """Returns `True` if `tag` may directly follow `after`. `NOTHING` is a sentence boundary."""
+    """Returns `True` if `tag` may directly follow the tag `after`.
+
+    Either of them may be `NOTHING`, which represents a sentence boundary.
+    """
     same = tag.type == after.type
     if scheme == "bio":
         return tag.role != "I" or (after.role in "BI" and same)
@@ -184,7 +187,7 @@ class SpanRules(NamedTuple):
 
 
 def span_rules(tags: Sequence[str], scheme: Scheme, mode: SpanMode = "strict") -> SpanRules:
-    """Returns the rules of `tags.spans` as arrays that are indexed by tag ids."""
+    """Returns the `SpanRules` of tags: the rules of `tags.spans`, as arrays indexed by tag ids."""
     check_mode(mode)
     parts = [*_all_parts(tags, scheme), NOTHING]
     starting, continuing, closing = [

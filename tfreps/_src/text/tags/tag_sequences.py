@@ -67,8 +67,9 @@ def spans(tags: Sequence[str], scheme: Scheme, mode: SpanMode = "strict") -> lis
 
 
 class SpanReader:
-    """Finds the spans of tags that are read one at a time; `mode` is that of `spans`.
+    """Reader that finds the spans in a sequence of tags, which it reads one at a time.
 
+    `mode`, `"strict"` or `"conlleval"`, selects the rules for illegal sequences; see `spans`.
     `start` is the position of the first tag of the span that may continue, or `None`.
     """
 
@@ -212,7 +213,7 @@ def check(
 
     Args:
         tags: sequence of str. The tags of one sentence.
-        scheme: str or None. The tag scheme. `None` stands for plain tags.
+        scheme: str or None. The tag scheme. If `None`, the tags are plain.
         source: str. Name of the file in error messages. Defaults to `"tags"`.
         line: int, sequence of int, or None. Line number of the sentence or of each tag, counted
             from 1. If `None`, error messages contain no line number. Defaults to `None`.
@@ -246,7 +247,7 @@ def check(
 
 
 def not_valid(where: str, error: ValueError) -> ValueError:
-    """Returns an error of `tag_parts` with the location of the tag and a remedy added."""
+    """Returns a copy of an error of `tag_parts`, with the location of the tag and a remedy."""
     return ValueError(
         f"{where}: {error}. Correct the tag, or set `scheme` to the scheme of the text, or to "
         "none for tags without spans."
@@ -254,7 +255,11 @@ def not_valid(where: str, error: ValueError) -> ValueError:
 
 
 def place(source: str, line: int | Sequence[int] | None, position: int) -> str:
-    """Returns the file and the line or token of a tag, for error messages."""
+    """Returns the location of a tag for error messages, such as `"train.txt, line 3"`.
+
+    `line` is the line number of the sentence or of each tag, or `None`. `position` is the index of
+    the tag in its sentence.
+    """
     if line is None:
         return f"{source}, token {position + 1}"
     if isinstance(line, int):

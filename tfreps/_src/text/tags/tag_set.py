@@ -22,8 +22,8 @@ class TagSet:
 
     Args:
         names: iterable of str. The tags or labels in the order of their ids.
-        scheme: str or None. `"bio"`, `"iob1"`, `"bioes"`, `"bilou"` or `"bmes"`. `None` stands
-            for plain tags and for labels. Defaults to `None`.
+        scheme: str or None. `"bio"`, `"iob1"`, `"bioes"`, `"bilou"` or `"bmes"`. If `None`, the
+            names are plain tags or labels. Defaults to `None`.
         source: str. Name of the list in error messages; `read` sets it to the path of the file.
             Defaults to `"tags"`.
         word: str. Term for a name in error messages, `"tag"` or `"label"`. Defaults to `"tag"`.
@@ -74,7 +74,7 @@ class TagSet:
 
         Args:
             sequences: iterable of iterables of str. The tags of each sentence, or lists of labels.
-            scheme, source, word: As in `TagSet`.
+            scheme, source, word: Arguments of `TagSet`.
 
         Raises:
             ValueError: If a sequence is a string, or `TagSet` rejects a name or the scheme.
@@ -104,7 +104,7 @@ class TagSet:
 
         Args:
             path: str or path-like object. Path of the file, which error messages name.
-            scheme, word: As in `TagSet`.
+            scheme, word: Arguments of `TagSet`.
 
         Raises:
             ValueError: If the file cannot be read, or `TagSet` rejects a name or the scheme.
@@ -171,7 +171,7 @@ class TagSet:
     def allowed_transitions(self) -> np.ndarray:
         """Returns the allowed transitions between the K tags, bool `[K + 2, K + 2]`.
 
-        See `tags.allowed_transitions`.
+        `tags.allowed_transitions` describes the array.
         """
         return tag_schemes.allowed_transitions(self.names, self.scheme)
 
