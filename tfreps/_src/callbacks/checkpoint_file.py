@@ -28,11 +28,12 @@ def save_checkpoint(
     state: dict,
     keep: int = 2,
 ) -> pathlib.Path:
-    """Writes a checkpoint, completely or not at all, and then deletes older ones beyond `keep`.
+    """Writes a checkpoint, completely or not at all, deletes old ones, and returns its path.
 
-    The file, such as `step-00000123.safetensors`, has a checksum of the arrays and of the `state`,
-    a JSON-serializable dict. Checkpoints of steps after `step` are counted, but never deleted. An
-    OSError, for example because the disk is full, leaves the older checkpoints unchanged.
+    The file, such as `step-00000123.safetensors`, contains a checksum of the arrays and of `state`,
+    a JSON-serializable dict. The newest `keep` checkpoints remain. Checkpoints of steps after
+    `step` count as newer, and are never deleted. An OSError, for example because the disk is full,
+    leaves the older checkpoints unchanged.
 
     >>> import numpy as np, tempfile
     >>> folder = tempfile.mkdtemp()
@@ -72,7 +73,7 @@ def load_latest_checkpoint(folder: str | os.PathLike[str]) -> Checkpoint | None:
 
 
 def list_checkpoints(folder: pathlib.Path) -> list[tuple[int, pathlib.Path]]:
-    """Returns a list of `(step, path)` for all files named like checkpoints, newest first."""
+    """Returns `(step, path)` of each checkpoint in a folder, by its file name, the newest first."""
     if not folder.is_dir():
         return []
     named = ((NAME.fullmatch(path.name), path) for path in folder.iterdir())
@@ -122,7 +123,11 @@ def write_whole(path: pathlib.Path, arrays: dict, metadata: dict[str, str]) -> N
 
 
 def read(path: pathlib.Path, step: int) -> Checkpoint:
-    """Returns a checkpoint; raises ValueError if it is damaged or belongs to a different step."""
+    """Reads a checkpoint file and returns its step, arrays and state.
+
+    Raises:
+        ValueError: If the file is damaged or belongs to a different step.
+    """
     with safetensors.safe_open(path, framework="np") as file:
         metadata = file.metadata() or {}
         if metadata.get("format") != FORMAT:

@@ -135,7 +135,7 @@ class EpochLog(MetricLog):
         return self.tokens_per_epoch * batches / (self.first_batch + self.params["steps"])
 
     def _pace(self) -> list[str]:
-        """Returns a list of one str with the speed and the remaining time; `[]` if unknown."""
+        """Returns a list of one str, the speed and the remaining time; `[]` if they are unknown."""
         if not self._rate:
             return []
         done = self._tokens(self.first_batch + self._batches)

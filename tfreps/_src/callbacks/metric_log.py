@@ -71,7 +71,7 @@ class MetricLog(CountedSteps):
             writer.flush()
 
     def _forget_later_steps(self) -> None:
-        """Removes lines of later steps than the current one from `history.jsonl`.
+        """Removes from `history.jsonl` the lines of steps after the current one.
 
         An incomplete last line is removed as well.
         """

@@ -28,11 +28,14 @@ def check_mode(monitor: str, mode: MonitorMode) -> Direction:
 
 
 def is_better(value: float, best: float | None, mode: Direction) -> bool:
-    """Returns True if a value is better than `best`, which may be `None`. NaN is never better."""
+    """Returns True if `value` is lower (`"min"`) or higher (`"max"`) than `best`.
+
+    Any finite number is better than a `best` of `None`. NaN is never better.
+    """
     sign = 1.0 if mode == "min" else -1.0
     return sign * value < (math.inf if best is None else sign * best)
 
 
 def short_name(monitor: str) -> str:
-    """Returns the name of a metric without the prefix `val_`, as in results, such as `"loss"`."""
+    """Returns the name of a metric without the prefix `val_`: `"loss"` for `"val_loss"`."""
     return monitor.removeprefix("val_")

@@ -14,9 +14,9 @@ def assign_to_replicas(
 ) -> None:
     """Assigns arrays to variables, so that reading the variables returns the arrays.
 
-    Reading a variable of a metric, or of the carried states of a `BiLMPretrainer`, sums it over
-    the replicas. Each replica gets its own rows of the carried states, and the first replica gets
-    the metrics, so the number of replicas may differ from that when the checkpoint was saved.
+    Reading a variable of a metric, or of the carried states of a `BiLMPretrainer`, sums it over the
+    replicas. Each replica gets its own rows of the carried states, and the first replica gets the
+    metrics, so the checkpoint may have been saved with a different number of replicas.
     """
     strategy = model.distribute_strategy
     pairs = list(zip(variables, arrays, strict=True))

@@ -27,6 +27,9 @@ class StepLogs(dict[str, Any]):
 
 
 def exact_logs(logs: Logs | None) -> dict[str, float]:
-    """Returns the logs of a callback as floats over all replicas: a dict, empty for `None`."""
+    """Returns the metrics in `logs`, computed over all replicas, as a dict of floats.
+
+    The dict is empty if `logs` is `None`.
+    """
     found = logs.exact() if isinstance(logs, StepLogs) else logs or {}
     return {name: float(value) for name, value in found.items()}

@@ -58,7 +58,10 @@ def go_on_with(command: str) -> None:
 
 @contextlib.contextmanager
 def held_back() -> Iterator[None]:
-    """Context manager that delays a signal until `raise_if_requested` or the end of the context."""
+    """Context manager that delays the exception `Stopped` after a signal.
+
+    The exception is raised by the next `raise_if_requested`, or when the context ends.
+    """
     _state.is_held = True
     try:
         yield

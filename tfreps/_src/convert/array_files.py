@@ -29,7 +29,7 @@ class Arrays(NamedTuple):
 
 
 def open_safetensors(path: Path) -> Arrays:
-    """Returns the arrays of a safetensors file, of which only the header is read at first."""
+    """Returns the arrays of a safetensors file; an array is read only when it is requested."""
     file = _open(path)
 
     def array(name: str) -> np.ndarray:
@@ -47,7 +47,7 @@ def open_safetensors(path: Path) -> Arrays:
 
 
 def joined(paths: list[Path], open_one: Callable[[Path], Arrays]) -> Arrays:
-    """Returns the arrays of several files, which must not have arrays of the same name."""
+    """Returns the arrays of several files, which must all have different names."""
     places: dict[str, tuple[Path, Arrays]] = {}
     for path in paths:
         found = open_one(path)
@@ -63,7 +63,7 @@ def joined(paths: list[Path], open_one: Callable[[Path], Arrays]) -> Arrays:
 
 
 def open_tensorflow(prefix: str | os.PathLike[str]) -> Arrays:
-    """Returns the arrays of a TF 1 checkpoint, of which only the index is read at first.
+    """Returns the arrays of a TF 1 checkpoint; an array is read only when it is requested.
 
     `prefix` is the path without file extensions, or a checkpoint in a single file.
 
@@ -109,8 +109,8 @@ def write_folder(
     """Writes `config.json` and `model.safetensors`, each atomically; other files do not change.
 
     An earlier `config.json` is removed before the weights are replaced, so that an interrupted call
-    never leaves weights next to the config of other weights. `arrays` maps names to functions that
-    return the arrays, as `table.written_rows` returns it.
+    never leaves the weights of one model next to the config of another. `arrays` maps the names of
+    the arrays to functions that compute them (see `table.written_rows`).
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)

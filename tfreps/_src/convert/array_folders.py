@@ -15,7 +15,7 @@ ADAPTER = "adapter_config.json"  # of PEFT, which changes the weights of a base 
 
 
 class Format(NamedTuple):
-    """File format: names of a single file and of an index, and a function that opens one file."""
+    """File format: the names of a single file and of an index, and a function that opens a file."""
 
     single: str
     index: str
@@ -30,7 +30,7 @@ FORMATS = (
 
 
 def has_arrays(folder: Path) -> bool:
-    """Returns True if a folder has a file that `open_folder` opens or rejects by name."""
+    """Returns True if a folder has a file of weights, an index of such files, or an adapter."""
     names = (name for each in FORMATS for name in (each.single, each.index))
     return any((folder / name).exists() for name in (*names, ADAPTER))
 
@@ -48,7 +48,7 @@ def open_folder(folder: str | os.PathLike[str]) -> Arrays:
 
 
 def check_no_adapter(folder: str | os.PathLike[str]) -> None:
-    """Raises a ValueError if a folder has an adapter, without which the weights are others."""
+    """Raises a ValueError if a folder has a PEFT adapter, which would change the weights."""
     file = Path(folder, ADAPTER)
     if file.is_file():
         base = read_json(file).get("base_model_name_or_path")

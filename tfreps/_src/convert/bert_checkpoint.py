@@ -182,7 +182,7 @@ def read_tagger(
 
 
 def pretrainer_weights(model: BertPretrainer) -> dict[str, keras.Variable]:
-    """Returns the weights of a pretrainer's heads by path, as `Row.ours` names them."""
+    """Returns a dict from paths, as in `Row.ours`, to the weights of a pretrainer's heads."""
     norm = model.transform_norm
     found: dict[str, Any] = {
         "transform/kernel": model.transform.kernel,
@@ -199,7 +199,7 @@ def pretrainer_weights(model: BertPretrainer) -> dict[str, keras.Variable]:
 
 
 def head_weights(model: Classifier | Tagger) -> dict[str, keras.Variable]:
-    """Returns the weights of a label or tag head by path, as `Row.ours` names them."""
+    """Returns a dict from paths, as in `Row.ours`, to the weights of a label or tag head."""
     return {"head/kernel": model.kernel, "head/bias": model.bias}
 
 
@@ -232,7 +232,7 @@ def _read(
 
 
 def _chosen(checkpoint: Checkpoint, overrides: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the checkpoint's options of the encoder, updated with `overrides`.
+    """Returns the options of a checkpoint's encoder, updated with `overrides`.
 
     Raises:
         ValueError: If the arrays of the checkpoint do not allow the value of an option.

@@ -14,7 +14,7 @@ ACTIVATIONS = {
 
 
 def activation_name(value: object) -> tuple[str, bool]:
-    """Checks the name of an activation; returns `(expected, good)` as described in `Key`."""
+    """Returns the supported activations as text, and True if `value` is the name of one of them."""
     names = ", ".join(f'"{name}"' for name in ACTIVATIONS)
     return f"one of {names}", isinstance(value, str) and value in ACTIVATIONS
 
@@ -198,9 +198,10 @@ def family_in(config: Mapping[str, Any], source: str) -> Family:
 
 
 def family_for(options: Mapping[str, Any]) -> Family:
-    """Returns the only family whose classes may be able to represent an encoder.
+    """Returns the only model family that might represent an encoder in transformers.
 
-    `options` is the config of the `BertEncoder`.
+    `options` is the config of the `BertEncoder`. Whether the family supports all of its options is
+    not checked.
     """
     if not options["num_segments"]:
         return DISTILBERT

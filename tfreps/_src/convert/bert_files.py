@@ -179,10 +179,10 @@ def _of_pytorch(arrays: Arrays) -> Arrays:
 
 
 def _checked(checkpoint: Checkpoint, folder: Path) -> Checkpoint:
-    """Returns the checkpoint; raises a ValueError if vocab.txt has more tokens than its table.
+    """Returns the checkpoint; raises a ValueError if vocab.txt is longer than the token table.
 
-    Fewer tokens are accepted: the sizes of some tables were rounded up, and no token belongs to
-    their last rows. A missing file is accepted as well.
+    A vocab.txt with fewer tokens is accepted: some tables have unused last rows, because their
+    sizes were rounded up. The file may also be missing.
     """
     path = folder / "vocab.txt"
     if path.is_file():
@@ -198,7 +198,10 @@ def _checked(checkpoint: Checkpoint, folder: Path) -> Checkpoint:
 
 
 def _prefix(path: Path) -> Path:
-    """Returns the path, without file extensions, of a checkpoint or of the one in a folder."""
+    """Returns the path of a checkpoint without file extensions.
+
+    `path` is the path of a checkpoint, or of a folder that contains exactly one.
+    """
     if not path.is_dir():
         return path.with_suffix("") if path.suffix == ".index" else path
     found = sorted(file.with_suffix("") for file in path.glob("*.index"))

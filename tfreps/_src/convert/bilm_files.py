@@ -72,7 +72,7 @@ def find_bilm_files(
 def find_weights(
     source: pathlib.Path, weights_file: str | os.PathLike[str]
 ) -> str | os.PathLike[str]:
-    """Returns a weights file, in the folder of the options if only that folder contains it."""
+    """Returns `weights_file`, or its path in the folder of the options if it exists only there."""
     near = (source if source.is_dir() else source.parent) / weights_file
     return near if near.is_file() and not os.path.exists(weights_file) else weights_file
 
@@ -89,7 +89,7 @@ def is_training_folder(path: pathlib.Path) -> bool:
 
 
 def _weights_of(options_file: pathlib.Path) -> pathlib.Path | None:
-    """Returns the path of the weights for an options file, or `None` if it is ambiguous."""
+    """Returns the path of the weights for an options file, or `None` unless just one file fits."""
     own = _usual_weights(options_file)
     if own is not None and own.exists():
         return own

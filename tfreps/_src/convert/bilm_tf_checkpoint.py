@@ -21,7 +21,7 @@ ADAGRAD = "/Adagrad"  # suffix that TF 1 appends to a weight's name for its accu
 
 
 class Restored(NamedTuple):
-    """Restored model, and the Adagrad accumulator of each of its weights by the weight's path."""
+    """Restored model, and a dict from the paths of its weights to their Adagrad accumulators."""
 
     model: BiLMPretrainer
     accumulators: dict[str, np.ndarray]
@@ -94,7 +94,7 @@ def weights_of(model: BiLMPretrainer) -> dict[str, keras.Variable]:
 
 
 class _Array:
-    """Stand-in for a weight that stores the value assigned to it."""
+    """Object that `read_rows` accepts as a weight and that stores the array assigned to it."""
 
     def __init__(self, weight: keras.Variable):
         self.shape: tuple[int, ...] = tuple(weight.shape)

@@ -22,7 +22,7 @@ ACTIVATIONS = ("relu", "tanh")  # those of the character CNN in bilm-tf and Alle
 
 
 def filters(value: Any) -> tuple[str, bool]:
-    """Checks the filters of a character CNN; returns `(expected, good)` as described in `Key`."""
+    """Returns the expected form of CNN filters as text, and True if `value` has this form."""
     pairs = isinstance(value, list) and all(isinstance(p, list) and len(p) == 2 for p in value)
     good = pairs and value and all(size(number)[1] for pair in value for number in pair)
     return "a list of [width, count] pairs of positive whole numbers", bool(good)
@@ -71,7 +71,7 @@ TRAINING_KEYS = (
 
 
 def read_options(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Returns the options of `BiLM` in the `options.json` of HDF5 weights, as `from_json` does.
+    """Reads the `options.json` of HDF5 weights and returns keyword arguments for `BiLM`.
 
     Raises:
         ValueError: If the file cannot be read, if a key is missing or has an invalid value, or if

@@ -60,27 +60,27 @@ num_blocks = whole(1, 1024)
 
 
 def share(value: Any) -> tuple[str, bool]:
-    """Checks a dropout rate; returns `(expected, good)` as described in `Key`."""
+    """Returns the expected range of a dropout rate as text, and True if `value` is in it."""
     return "a number in [0, 1)", _is_number(value) and 0 <= value < 1
 
 
 def positive(value: Any) -> tuple[str, bool]:
-    """Checks a positive number; returns `(expected, good)` as described in `Key`."""
+    """Returns "a positive number", and True if `value` is finite and above 0."""
     return "a positive number", _is_number(value) and 0 < value < math.inf
 
 
 def clip(value: Any) -> tuple[str, bool]:
-    """Checks a bound or `None`; returns `(expected, good)` as described in `Key`."""
+    """Returns "a positive number or null", and True if `value` is one or `None`."""
     return "a positive number or null", value is None or positive(value)[1]
 
 
 def token_id(value: Any) -> tuple[str, bool]:
-    """Checks a token id or `None`; returns `(expected, good)` as described in `Key`."""
+    """Returns "an id or null", and True if `value` is a token id or `None`."""
     return "an id or null", value is None or _is_int(value) and 0 <= value < LARGEST
 
 
 def flag(value: Any) -> tuple[str, bool]:
-    """Checks a bool; returns `(expected, good)` as described in `Key`."""
+    """Returns "true or false", and True if `value` is a bool."""
     return "true or false", isinstance(value, bool)
 
 

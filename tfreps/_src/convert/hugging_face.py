@@ -94,7 +94,10 @@ def write_model(
 
 
 def read_into(model: Any, folder: str | os.PathLike[str], next_label: int = 0) -> None:
-    """Assigns the arrays that `write_model` wrote to the weights of a model with equal options."""
+    """Assigns the arrays in a folder, which `write_model` wrote, to the weights of a model.
+
+    The model must have the options with which the folder was written.
+    """
     found = layout(model, next_label)
     arrays = open_folder(folder)
     check_arrays(found.rows, arrays.shapes, str(folder))
@@ -128,14 +131,18 @@ def _pretrainer_layout(model: BertPretrainer, next_label: int) -> Layout:
 
 
 def _names(family: Family, labels: str = LABELS) -> HuggingFaceNames:
-    """Returns the names that the newest transformers writes for a model with a head."""
+    """Returns the array names that current transformers versions write for a model with a head."""
     bias = family.token_biases[-1]
     prefix = f"{family.model_type}."
     return HuggingFaceNames(prefix, token_bias=bias, family=family, labels=labels)
 
 
 def _in_order(row: Row, next_label: int) -> Row:
-    """Returns the row with its labels in Hugging Face's order, where 0 means the next sentence."""
+    """Returns a next-sentence row that reorders the two labels to Hugging Face's order.
+
+    In Hugging Face's files, label 0 means that the second sentence follows the first. `next_label`
+    is the label with this meaning in the model.
+    """
     order = [next_label, 1 - next_label]
     return row._replace(
         read=lambda array: row.read(array)[..., order],

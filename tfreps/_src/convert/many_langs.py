@@ -148,21 +148,22 @@ def lstm_rows(o: dict[str, Any]) -> list[Row]:
 
 
 class _Target:
-    """Stand-in for one or two weights, which it sets from a single converted array."""
+    """Object that `read_rows` accepts as a weight, and that sets one or two weights."""
 
     def __init__(self, shape: tuple[int, ...], assign: Callable[[np.ndarray], Any]):
         self.shape: tuple[int, ...] = shape
         self._assign = assign
 
     def assign(self, value: np.ndarray) -> None:
-        """Sets the weights from the array."""
+        """Sets the one or two weights from a converted array."""
         self._assign(value)
 
 
 def _weights_of(layer: Any, name: str) -> dict[str, Weight]:
-    """Returns the weights of a layer by path, with one stand-in for both kernels of a highway.
+    """Returns the weights of a layer by path, with one `_Target` for both kernels of a highway.
 
-    The two parts of an LSTM's kernel are concatenated along the last axis and then transposed.
+    An LSTM kernel is also represented by a `_Target`, because its two parts are concatenated along
+    the last axis and then transposed.
     """
     weights = {each.path[each.path.index(name) :]: each for each in layer.weights}
     found: dict[str, Weight] = {}
@@ -185,10 +186,10 @@ def _assign_transposed(weight: Any) -> Callable[[np.ndarray], Any]:
 
 
 def _halves(transform: Any, gate: Any) -> _Target:
-    """Returns a stand-in that sets a weight of a highway's transform and that of its gate.
+    """Returns a `_Target` that sets a weight of a highway's transform and that of its gate.
 
-    The original's gate weights the input, and that of tfreps the transform, so the values of the
-    gate are negated.
+    In ELMoForManyLangs, the gate multiplies the input; in tfreps, it multiplies the transform. The
+    values of the gate are therefore negated.
     """
 
     def assign(array: np.ndarray) -> None:
@@ -203,7 +204,8 @@ def _halves(transform: Any, gate: Any) -> _Target:
 def _embedding_row(foreign: str, entries: Dictionary, dim: int, ours: str) -> Row:
     """Returns the `Row` of an embedding table.
 
-    It is read in the order of the ids of tfreps, after a row of zeros for the padding id.
+    The rows of the table are read in the order of the ids of tfreps, after a row of zeros for the
+    padding id.
     """
 
     def read(array: np.ndarray) -> np.ndarray:
@@ -213,6 +215,6 @@ def _embedding_row(foreign: str, entries: Dictionary, dim: int, ours: str) -> Ro
 
 
 def _without_forget_bias(array: np.ndarray) -> np.ndarray:
-    """Returns the bias minus the 1 that `projected_lstm` adds for the second of the four gates."""
+    """Returns the bias minus the 1 that `projected_lstm` adds to the bias of the forget gate."""
     i, f, g, o = np.split(array, 4)
     return np.concatenate([i, f - 1, g, o])

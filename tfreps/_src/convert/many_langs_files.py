@@ -92,9 +92,9 @@ def read_config(folder: Path) -> dict[str, Any]:
 
     `word_dim` is 0 if there are no words, and `character_dim` is 0 if there are no characters.
 
-    The key `config_path` of `config.json` names the file with the options. As in the original, it
-    is looked for in the folder, then by its last name in the folder, and then in the original's
-    package, whose config is the same under both of its names.
+    The key `config_path` of `config.json` names the file with the options. As in the original, this
+    file is searched for first at its path in the folder, then under its last path component in the
+    folder, and then in the original's package, which has the same config under two names.
 
     Raises:
         ValueError: If a file is missing or damaged, or an option is missing or not supported.
@@ -144,7 +144,7 @@ def read_characters(folder: Path) -> Dictionary:
 
 
 def read_words(folder: Path) -> Dictionary:
-    """Returns the words in `word.dic`; a boundary token without an entry is an unknown word."""
+    """Returns the words in `word.dic`; boundary tokens without an entry count as unknown words."""
     entries = _entries(folder / WORDS)
     missing = [name for name in ("<oov>", "<pad>") if name not in entries]
     if missing:
@@ -175,7 +175,7 @@ def _config(folder: Path) -> tuple[Mapping[str, Any], str]:
 
 
 def _entries(path: str | os.PathLike[str]) -> dict[str, int]:
-    """Returns a dictionary's ids by token, read from lines `token TAB id` as in the original."""
+    """Reads a file with lines `token TAB id`, and returns a dict from tokens to ids."""
     entries: dict[str, int] = {}
     for number, line in enumerate(read_utf8(path, in_lines=False).splitlines(), 1):
         *token, id_ = line.strip().split("\t")

@@ -43,7 +43,7 @@ def write_model_card(
     known: Mapping[str, Any] | None = None,
     preset: bool = False,
 ) -> bool:
-    """Writes README.md, the model card of published weights, and returns True if it did.
+    """Writes README.md, the model card of published weights; returns True if it was written.
 
     A README.md that tfreps did not write is left unchanged. `known` has further arguments of
     `ModelCard`. `preset` is True if `save_to_preset` wrote the folder.

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 
 class Name(NamedTuple):
-    """Name of a class or function in a pickle, `module.name`, which is never looked up."""
+    """Name of a class or function in a pickle, `module.name`, which is never imported."""
 
     text: str
 

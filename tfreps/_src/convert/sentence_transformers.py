@@ -66,8 +66,8 @@ class TextSettings(NamedTuple):
     """Settings with which a model of sentence-transformers reads text.
 
     Attributes:
-        max_length: int or None. Maximum number of pieces in a text. If `None`, it is that of the
-            tokenizer; otherwise, that of the tokenizer has no effect.
+        max_length: int or None. Maximum number of pieces in a text, instead of the tokenizer's
+            maximum. If `None`, the tokenizer's maximum applies.
         lowercase: bool. Whether text is lowercased before it is split.
         prompts: dict from names to the texts that can be put in front of a text.
         default_prompt: str or None. Name of the prompt that is used by default.
@@ -199,7 +199,7 @@ def write_embedder(
 
 
 def _longest(config: Mapping[str, Any], file: pathlib.Path) -> int | None:
-    """Returns the `max_length` in `processing_kwargs`, or `max_seq_length`."""
+    """Returns `max_length` in `processing_kwargs`, else `max_seq_length`; `None` without both."""
     found = {"max_seq_length": config.get("max_seq_length")}
     parts = config.get("processing_kwargs") or {}
     if not isinstance(parts, dict) or not all(isinstance(part, dict) for part in parts.values()):
@@ -222,7 +222,7 @@ def _longest(config: Mapping[str, Any], file: pathlib.Path) -> int | None:
 
 
 def _pooling(file: pathlib.Path, width: int) -> PoolingKind | list[PoolingKind]:
-    """Returns the option `pooling` of the model that matches a pooling module's config.json."""
+    """Reads the config.json of a pooling module, and returns the equivalent option `pooling`."""
     config = read_json(file)
     modes = config.get("pooling_mode")
     if modes is None:
@@ -248,7 +248,10 @@ def _pooling(file: pathlib.Path, width: int) -> PoolingKind | list[PoolingKind]:
 
 
 def _pooling_config(model: SentenceEmbedder) -> dict[str, Any]:
-    """Returns the config.json of the pooling, with the older keys if their order is the model's."""
+    """Returns the content of config.json for the pooling of a model.
+
+    The older keys of this file have a fixed order. They are used if the poolings have this order.
+    """
     names = {ours: theirs for theirs, ours in POOLINGS.items()}
     kinds = [model.pooling] if isinstance(model.pooling, str) else [*model.pooling]
     parts = sum((["mean", "max"] if kind == "mean_max" else [kind] for kind in kinds), [])
@@ -266,7 +269,7 @@ def _pooling_config(model: SentenceEmbedder) -> dict[str, Any]:
 
 
 def _dense_options(folder: pathlib.Path) -> dict[str, Any]:
-    """Returns a dense layer's options; raises a ValueError if its array has another shape."""
+    """Returns the options of a dense layer; raises a ValueError if its kernel has another shape."""
     file = folder / "config.json"
     config = read_json(file)
     reads = config.get("module_input_name"), config.get("module_output_name")

@@ -17,14 +17,14 @@ class Weight(Protocol):
 
     @property
     def shape(self) -> Any:
-        """Shape of the weight."""
+        """Shape of the weight, as a tuple or `tf.TensorShape`."""
 
     def assign(self, value: Any) -> Any:
-        """Sets the value of the weight."""
+        """Sets the weight to an array of this shape."""
 
 
 class Row(NamedTuple):
-    """Table row that matches an array of a foreign file with a weight of tfreps.
+    """Table row that matches a foreign array, from a file of another library, with a tfreps weight.
 
     `shape` is that of the foreign array; it follows from the options, so it is known before memory
     is allocated. `ours` is the path of the weight. `read` converts the foreign array to the value

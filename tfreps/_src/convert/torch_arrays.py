@@ -31,7 +31,7 @@ STATE_DICT = "model_state_dict"  # key under which some programs store the state
 
 
 class Storage(NamedTuple):
-    """Data of one or more arrays, as a file describes them."""
+    """Block of numbers in a file, which one or more arrays share: its key, data type and size."""
 
     key: str
     dtype: np.dtype
@@ -66,7 +66,7 @@ def pickles_in(data: bytes) -> tuple[PickledValues, dict[str, Storage]]:
 
 
 def state_dict(value: Any) -> dict[str, StoredArray]:
-    """Returns the dict of arrays that is the value of a pickle, or its entry `model_state_dict`."""
+    """Returns the entry `model_state_dict` of a pickled dict, or else this dict: arrays by name."""
     found = value.get(STATE_DICT, value) if type(value) is dict else value
     if type(found) is not dict or not all(type(a) is StoredArray for a in found.values()):
         raise ValueError("it contains something other than a dict from names to arrays")
@@ -74,7 +74,7 @@ def state_dict(value: Any) -> dict[str, StoredArray]:
 
 
 def read_array(path: str | os.PathLike[str], array: StoredArray, position: int) -> np.ndarray:
-    """Returns an array whose storage begins at byte `position` of a file; bfloat16 as float32."""
+    """Reads an array whose storage begins at byte `position` of a file (bfloat16 as float32)."""
     dtype = array.storage.dtype
     extent = _extent(array.shape, array.strides)
     flat = np.fromfile(path, dtype, extent, offset=position + array.offset * dtype.itemsize)

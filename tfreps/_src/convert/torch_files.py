@@ -46,7 +46,7 @@ BROKEN = zipfile.BadZipFile, NotImplementedError, OSError, OverflowError, struct
 
 
 class Description(NamedTuple):
-    """Arrays of a file by name, and the position of the data of each storage by its key."""
+    """Arrays of a file by name, and the byte position of the data of each storage by its key."""
 
     arrays: dict[str, StoredArray]
     positions: dict[str, int]
@@ -61,7 +61,7 @@ def is_torch(path: Path) -> bool:
 
 
 def open_torch(path: str | os.PathLike[str]) -> Arrays:
-    """Returns the arrays of a file of `torch.save`, of which only the description is read at first.
+    """Returns the arrays of a file of `torch.save`; an array is read only when it is requested.
 
     Raises:
         ValueError: If the file is incomplete or damaged, has compressed or encrypted members, or
