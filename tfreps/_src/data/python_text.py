@@ -38,7 +38,7 @@ def docstring_documents() -> Iterator[tuple[str, str]]:
 
 
 def docstrings(root: str, leave_out: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    """Yields the relative path and the docstrings of each source file below a folder.
+    """Yields `(relative path, text of all docstrings)` for each source file below a folder.
 
     Folders of tests, of vendored packages, and those named in `leave_out` are skipped.
     """
@@ -50,7 +50,7 @@ def docstrings(root: str, leave_out: tuple[str, ...]) -> Iterator[tuple[str, str
 
 
 def docstrings_of_file(path: str) -> list[str]:
-    """Returns the docstrings of a source file, or none if it cannot be parsed."""
+    """Returns the docstrings of a source file, or `[]` if it cannot be parsed."""
     try:
         source = pathlib.Path(path).read_text(encoding="utf-8-sig")
         if '"""' not in source:
@@ -65,7 +65,7 @@ def docstrings_of_file(path: str) -> list[str]:
 
 
 def documented(tree: ast.Module) -> list[Documented]:
-    """Returns the nodes of a module and of its classes, functions and methods."""
+    """Returns the syntax tree nodes of a module and of its classes, functions and methods."""
     found: list[Documented] = [tree]
     for node in found:
         if isinstance(node, ast.Module | ast.ClassDef):

@@ -57,7 +57,7 @@ def parse_record(line: str, place: str, format: str = "json") -> dict[str, Any]:
 
 
 def record_format(line: str) -> str | None:
-    """Returns the format of a line if it is a record with a list in a field, else `None`."""
+    """Returns `"json"` or `"python"` if a line is a record that contains a list, otherwise `None`."""
     if not line.lstrip().startswith("{"):
         return None
     for kind in _READERS:
@@ -76,7 +76,11 @@ def get_field(record: dict[str, Any], name: str | int, place: str) -> Any:
 
 
 def get_text(record: dict[str, Any], name: str | int, place: str) -> str:
-    """Returns the value of a field, which must be a string without lone surrogates and NUL."""
+    """Returns the value of a field.
+
+    Raises:
+        ValueError: If the value is not a string, or contains a lone surrogate or a NUL character.
+    """
     text = get_field(record, name, place)
     if not isinstance(text, str):
         raise ValueError(

@@ -13,7 +13,7 @@ Files = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 
 class TextBlock(NamedTuple):
-    """Consecutive lines of one file, as described in `read_blocks`."""
+    """Consecutive lines of one file, the offset of their first byte, and the first line number."""
 
     text: str
     offset: int
@@ -164,7 +164,7 @@ def count_tokens(
 
 
 def refusal(path: str, block: TextBlock, token: str) -> str:
-    """Returns the error message for a sentence boundary token in the text."""
+    """Returns an error message that names the first line with the boundary token `token`."""
     lines = enumerate(block.text.split("\n"), block.line)
     line = next(number for number, text in lines if token in text.split())
     return (

@@ -157,7 +157,7 @@ class OwnBatches:
         return {"workers": self.workers.gather(self.own.state(epoch, batch) if has_state else None)}
 
     def restore(self, state):
-        """Restores a position that `state` returned with the same number of workers."""
+        """Restores a position that the method `state` returned with the same number of workers."""
         own = state["workers"][self.workers.index]
         if own is not None:
             self.own.restore(own)

@@ -143,10 +143,10 @@ def threads_per_worker(count: int) -> int:
 
 
 def copy_lines(source, target, prefix: bytes, lock) -> None:
-    """Copies the lines of a binary file to another one, each with a prefix, and closes the first.
+    """Copies the lines of the binary file `source` to `target` with a prefix, and closes `source`.
 
-    If the target can no longer be written to, for example because its reader has ended, the source
-    is still read to its end, so that no process blocks on a full pipe. On a terminal, a copied line
+    If `target` can no longer be written to, for example because its reader has ended, `source` is
+    still read to its end, so that no process blocks on a full pipe. On a terminal, a copied line
     replaces the current progress line, which its process prints again.
     """
     prefix = (CLEAR_LINE if target.isatty() else b"") + prefix

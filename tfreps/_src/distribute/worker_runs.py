@@ -49,11 +49,10 @@ class WorkerRun(RunFolder):
 
 @contextlib.contextmanager
 def begin_run_folder(workers, path, command, options, may_change, defaults):
-    """Checks the folder on all workers, and locks it on worker 0.
+    """Context manager that checks the run folder on all workers, and locks it on worker 0.
 
-    The arguments after `workers` are those of `RunFolder.open_for_training`. The context manager
-    yields the run to resume, or `None` if there is none. An error on any worker is raised on all of
-    them.
+    It yields the run to resume, or `None` if there is none. The arguments after `workers` are those
+    of `RunFolder.open_for_training`. An error on any worker is raised on all of them.
     """
     given = path, command, options, may_change, defaults
     with contextlib.ExitStack() as stack:

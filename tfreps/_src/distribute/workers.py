@@ -62,7 +62,11 @@ class Workers:
 
     @contextlib.contextmanager
     def together(self):
-        """Context manager that passes a ValueError or OSError on to `raise_together`."""
+        """Context manager in which an error of one worker ends all workers.
+
+        A worker whose block raises a ValueError or OSError raises this error at the end of the
+        context, and all other workers raise a ValueError. All workers must enter the context.
+        """
         error = None
         try:
             yield
@@ -121,7 +125,7 @@ class Workers:
         return numbers if self.size == 1 else self._sum(tf.constant(numbers)).numpy()
 
     def gather(self, value):
-        """Returns the list of the JSON-serializable values of all workers, in their order."""
+        """Returns a list with the `value` of each worker, which must be JSON-serializable."""
         text = json.dumps(value).encode()
         size = self._gather([len(text)]).max()
         padded = text.ljust(-(-size // 8) * 8)  # JSON ignores spaces at the end

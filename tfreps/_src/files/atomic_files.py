@@ -72,7 +72,7 @@ def written_whole(path: Path | None) -> Iterator[TextIO]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Writes a text file in UTF-8 atomically, as `written_whole` does."""
+    """Writes a text file in UTF-8, completely or not at all."""
     with written_whole(path) as file:
         file.write(text)
 
@@ -134,7 +134,7 @@ def _remove(path: pathlib.Path) -> None:
 
 
 def _descriptor(path: Path) -> Path | int:
-    """Returns a stream as `open` accepts it: a duplicate of its descriptor, or else the path."""
+    """Returns what `open` needs for a stream: a duplicate of its file descriptor, or its path."""
     number = DESCRIPTORS.get(os.fspath(path))
     if number is None:
         match = re.fullmatch(r"/(?:dev|proc/self)/fd/(\d+)", os.fspath(path))

@@ -91,7 +91,11 @@ class ModelCard:
 
 
 def measured(results: Mapping[str, Any]) -> dict[str, dict[str, float]]:
-    """Returns the metrics of a model card by part of the data, from the results of a run."""
+    """Selects metrics for a model card from the results of a run.
+
+    Returns a dict from `"validation"` and `"test"` to dicts from names to metrics. Parts without
+    metrics are omitted.
+    """
     found = {}
     for part in ("validation", "test"):
         values = results.get(part)

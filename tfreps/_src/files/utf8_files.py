@@ -29,10 +29,10 @@ def decode_utf8(
     in_lines: bool = True,
     has_encoding: bool = False,
 ) -> str:
-    """Returns the text of whole lines of a UTF-8 file, of which the first is line `first_line`.
+    """Decodes whole lines of a UTF-8 file; `first_line` is the number of the first one for errors.
 
-    If `in_lines`, `check_line_ends` applies. If `has_encoding`, errors suggest the caller's
-    argument `encoding` instead of a conversion of the file.
+    If `in_lines` is True, `check_line_ends` checks the text. If `has_encoding` is True, errors
+    suggest to set the caller's argument `encoding` instead of converting the file.
     """
     wide = wide_encoding(data)
     if wide is not None:
@@ -92,7 +92,7 @@ def split_lines(text: str) -> list[str]:
 def read_utf8(path: str | os.PathLike[str], what: str = "", in_lines: bool = True) -> str:
     """Returns the text of a UTF-8 file without converting its line endings.
 
-    Errors describe the file as `what`. If `in_lines`, `check_line_ends` applies.
+    Errors describe the file as `what`. If `in_lines` is True, `check_line_ends` checks the text.
     """
     try:
         with open(path, "rb") as file:
@@ -109,7 +109,7 @@ def decode_text(
 ) -> str:
     """Returns the text of a whole file without its byte order mark.
 
-    If `in_lines`, `check_line_ends` applies.
+    If `in_lines` is True, `check_line_ends` checks the text.
     """
     try:
         if codecs.lookup(encoding).name in ("utf-8", "utf-8-sig"):

@@ -102,7 +102,10 @@ def fit_epochs(
 
 
 class _Training:
-    """Steps of `fit_epochs`, with the same arguments, and the state that they share."""
+    """Training run of `fit_epochs`: its steps as methods, and the state that they share.
+
+    The arguments are those of `fit_epochs`.
+    """
 
     def __init__(self, model, batches, validation, run, plan, callbacks):
         self.model, self.batches, self.validation = model, batches, validation
@@ -181,7 +184,7 @@ class _Training:
         return self.model.stop_training
 
     def _fit_or_measure(self) -> None:
-        """Runs the remaining steps of an epoch, and evaluates it."""
+        """Runs the remaining steps of the current epoch, if any, and evaluates the epoch."""
         epoch, first_batch = self.position.epoch, self.position.batch
         data = self.validation.dataset() if self.validation else None
         if self.checkpoints.pending_metrics is not None:

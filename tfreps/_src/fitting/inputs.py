@@ -29,7 +29,7 @@ class EncoderInputs(NamedTuple):
 
 
 def read_inputs(options, sentences, num_classes, say, bert=None, words=True):
-    """Returns the `EncoderInputs` that the options describe, with the default of `stored`.
+    """Returns the `EncoderInputs` that the options describe, without setting `stored`.
 
     `sentences` are the tokens of the training data: words, or pieces of the BERT model if `words`
     is `False`. `say` is a function that prints a line.

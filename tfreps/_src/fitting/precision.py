@@ -30,7 +30,7 @@ def settle(options, earlier, kind, rows, say, width=None, float16=False):
 
 
 def common(workers, choice):
-    """Returns the `Precision` of all workers, or float32 if their choices differ."""
+    """Returns `choice` if all workers chose the same precision, and otherwise float32."""
     names = {name for name, _ in workers.gather(choice)}
     if len(names) == 1:
         return choice

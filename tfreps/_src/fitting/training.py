@@ -29,7 +29,7 @@ def make_reproducible(options):
 
 
 def fit(model, batches, validation, run, monitor, options, say=None, begun=None):
-    """Compiles a tagger or classifier with Adam, and returns what `fit_epochs` returns for it.
+    """Trains a tagger or classifier with Adam; returns the result of `fit_epochs`.
 
     The numbers of sentences, tokens and parameters are written to the run's results.json under the
     key `training`. `say` is a function that prints a line of progress, as in `EpochLog`. `begun` is

@@ -65,7 +65,7 @@ def read_word_table(options, indexer, say) -> WordTable:
 
 
 def words_to_add(path: str, indexer: TokenIndexer, max_size: int | None) -> tuple[list[str], bool]:
-    """Returns words of a file that are not in the vocabulary, and whether they are all such words.
+    """Returns the words of a file to add to the vocabulary, and False if `max_size` left some out.
 
     Words that the indexer changes before the lookup, such as words with capitals if it converts
     words to lower case, are left out, because no lookup finds them.
@@ -94,10 +94,13 @@ def with_words(indexer: TokenIndexer, words: list[str]) -> TokenIndexer:
 
 
 def fill_missing(vectors: WordVectors, seed: int) -> None:
-    """Sets the vectors of words that are not in the file to draws from U(-b, b), b = sqrt(3 / D).
+    """Sets the vectors of words that are not in the file to random values between -b and b.
+
+    `b` is `sqrt(3 / D)` for vectors of width D. New word vectors of a `TokenEmbedder` have the same
+    uniform distribution.
 
     Reference: Ma and Hovy, 2016, "End-to-end Sequence Labeling via Bi-directional LSTM-CNNs-CRF",
-    section 3.1. New word vectors of a `TokenEmbedder` have the same distribution.
+    section 3.1.
     """
     missing = ~vectors.found
     bound = (3 / vectors.matrix.shape[1]) ** 0.5

@@ -79,7 +79,8 @@ def threshold_at(threshold: float, temperature: float, new_temperature: float) -
 
         log(t' / (1 - t')) = log(t / (1 - t)) * temperature / new_temperature
 
-    With two labels, the same texts are on each side of both thresholds, up to rounding.
+    Here `t` is the given threshold and `t'` the result. With two labels, both thresholds separate
+    the texts in the same way, up to rounding.
     """
     if temperature == new_temperature or not 0 < threshold < 1:
         return threshold

@@ -128,7 +128,7 @@ def _tag_calibration(
 
 
 def _log_odds(probabilities: Sequence[float], others: Sequence[float]) -> np.ndarray:
-    """Returns the logarithms of `probabilities / others`, which are finite also for zeros."""
+    """Returns the logarithms of `probabilities / others`; zeros are replaced with a tiny number."""
     tiny = np.finfo("float32").tiny
     return np.log(np.maximum(probabilities, tiny)) - np.log(np.maximum(others, tiny))
 

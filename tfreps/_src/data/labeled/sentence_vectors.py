@@ -23,8 +23,8 @@ class SentenceVectors:
     without it, only the numbers of tokens are compared.
 
     `cut_lengths` are the numbers of tokens after truncation; the file may have vectors for all
-    tokens of a sentence, or only for those that remain. If `numbers` is `None`, the file contains
-    these sentences in this order and no others.
+    tokens of a sentence, or only for those that remain. `numbers` are the numbers of the sentences
+    in the file. If `None`, the file must contain exactly the sentences of the data, in their order.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class SentenceVectors:
                 self._check_digests(file, tokens)
 
     def open(self) -> h5py.File:
-        """Returns the open file, the first argument of `read`."""
+        """Opens the file, and returns it for use as the first argument of `read`."""
         return open_hdf5(self.path, "an HDF5 file of vectors")
 
     def read(self, file: h5py.File, sentences: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
@@ -86,7 +86,7 @@ class SentenceVectors:
                 )
 
     def _check(self, file: h5py.File, tokens: Sequence[Sequence[str]]) -> tuple[int, int]:
-        """Returns L and D; raises a ValueError if the array of a sentence has the wrong shape."""
+        """Returns the number of layers and the width, after checking the shape of each array."""
         expected = None
         for position, number in enumerate(self.numbers):
             with naming_damage(self.path, "its list of arrays"):

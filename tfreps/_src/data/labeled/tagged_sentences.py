@@ -182,7 +182,10 @@ def _rows(
     separator: str | None,
     skip_document_starts: bool,
 ) -> Iterator[Row]:
-    """Yields the `Row` of each line of a CoNLL file, for `_read_columns`."""
+    """Yields `(line number, columns)` for each line of a CoNLL file, for `_read_columns`.
+
+    `None` in place of the columns ends a sentence.
+    """
     split = _SEPARATORS[separator].split
     first = None
     for number, line in enumerate(lines, 1):
@@ -210,7 +213,10 @@ def _rows(
 
 
 def _conllu_rows(path: str, lines: list[str], columns: Sequence[int]) -> Iterator[Row]:
-    """Yields the `Row` of each word and each blank line of a CoNLL-U file."""
+    """Yields `(line number, columns)` for each word and each blank line of a CoNLL-U file.
+
+    For a blank line, which ends a sentence, the columns are `None`.
+    """
     words = 0  # of the sentence so far
     for number, line in enumerate(lines, 1):
         place = f"{path}, line {number}"
@@ -248,7 +254,7 @@ def _no_blank_line(place: str, found: str, line: str) -> ValueError:
 
 
 def _check_columns(place: str, width: int, columns: Sequence[int], line: str) -> None:
-    """Raises a ValueError unless a line has the requested columns, which must be different."""
+    """Raises a ValueError unless a line has the columns of the token and the tag, and they differ."""
     token, *tag = columns
     if any(not -width <= column < width for column in columns) or (
         tag and token % width == tag[0] % width

@@ -31,10 +31,10 @@ def read_columns(
     quotes: Quotes | None = None,
     first_row: FirstRow | None = None,
 ) -> Iterator[tuple[list[str], int]]:
-    """Yields `(columns, line number)` for each row that is not blank: the columns `names`.
+    """Yields the columns `names` of each row that is not blank, and the number of its first line.
 
-    The line number is that of the row's first line. The arguments are those of `read_labeled`;
-    without a header, `"label"` is column 0 and `"text"` is column 1.
+    The arguments are those of `read_labeled`; without a header, `"label"` is column 0 and `"text"`
+    is column 1.
     """
     delimiter, own_quotes, own_first_row = FORMATS[format]
     encloses = (quotes or own_quotes) == "enclose"

@@ -150,8 +150,8 @@ class LMBatches:
         """Returns the batches from the beginning or from a saved position.
 
         Args:
-            state: dict or None. A return value of `state`, from this or another process. If
-                `None`, the data set starts at the beginning. Defaults to `None`.
+            state: dict or None. A return value of the method `state`, from this or another process.
+                If `None`, the data set starts at the beginning. Defaults to `None`.
 
         Returns:
             `tf.data.Dataset`. From a saved position, it yields exactly the elements that would
@@ -311,7 +311,7 @@ def _fingerprint(path: str) -> list[int]:
 
 
 def _forget_delivered(words: WordRows, streams: list[LMStream]) -> int:
-    """Drops the unknown words that no stream needs any longer; returns how many remain."""
+    """Drops unknown words that no stream needs; returns the number of unknown words that remain."""
     arrays = {id(array): array for stream in streams for array in stream.arrays_of_rows()}
     first = words.first_unknown
     unknown = [(array, np.flatnonzero(array >= first)) for array in arrays.values()]

@@ -54,12 +54,12 @@ class LMEpochs:
         return self.batches.dataset(self._position(number))
 
     def state(self, epoch: int, batch: int) -> dict[str, Any]:
-        """Returns the position after `batch` batches of an epoch, as JSON values for `restore`."""
+        """Returns the position after `batch` batches of an epoch, as a JSON-serializable dict."""
         number = epoch * self.steps_per_epoch + batch
         return {"number": number, "batches": self._position(number)}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Restores a position that `state` returned, in this or another process."""
+        """Restores a position that the method `state` returned, in this or another process."""
         self._restored = state["number"], state["batches"]
 
     def _position(self, number: int) -> dict[str, Any]:

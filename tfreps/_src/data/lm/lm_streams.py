@@ -105,7 +105,7 @@ class LMStream:
         return write_out
 
     def arrays_of_rows(self) -> list[np.ndarray]:
-        """Returns the arrays of row numbers of words, so that they can be renumbered in place."""
+        """Returns the arrays with row numbers of words, which the caller may renumber in place."""
         block: Block | None = self._source.block
         return [self._inputs] if block is None else [self._inputs, block.rows]
 
@@ -158,7 +158,7 @@ class LMStream:
         self._next += shift
 
     def _leftover(self) -> np.ndarray:
-        """Returns the buffer positions of the rest of each row's sentence, row by row."""
+        """Returns the buffer positions of what remains of each row's sentence, row by row."""
         begins = np.cumsum(self._left) - self._left
         return np.repeat(self._at - begins, self._left) + np.arange(self._left.sum())
 

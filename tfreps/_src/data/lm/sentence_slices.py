@@ -49,7 +49,10 @@ class Block:
         self.positions = np.diff(self.ends, prepend=-1)  # n + 1 for a sentence of n words
 
     def take(self, order: np.ndarray, reverse: bool) -> np.ndarray:
-        """Returns the rows of the sentences numbered `order`, with words in order or reversed."""
+        """Returns the word rows of the sentences numbered `order`, each followed by `LINE_END`.
+
+        If `reverse` is True, the words of each sentence are in reverse order.
+        """
         positions = self.positions[order]
         before = np.cumsum(positions) - positions
         step = np.arange(positions.sum())
@@ -116,7 +119,10 @@ class SentenceSlices:
     def _open(
         self, text: TextBlock, pass_number: int, file: int, number: int
     ) -> tuple[Block, np.ndarray]:
-        """Returns the `Block` of a text, which becomes current, and the order of its sentences."""
+        """Returns the `Block` of a text, and the order in which its sentences are read.
+
+        The attribute `block` is set to this block.
+        """
         block = self.blocks.get((file, text.offset))
         if block is None:
             block = Block(self.words.encode(text.text))

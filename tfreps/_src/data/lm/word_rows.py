@@ -43,11 +43,14 @@ class WordRows(dict[str, int]):
         return np.concatenate(pieces)
 
     def word(self, row: int) -> int | str:
-        """Returns `row` if a vocabulary token has it, otherwise its word, as a state stores it."""
+        """Returns the word of a row in the form in which saved positions store words.
+
+        It is the row itself for a vocabulary token, and a str for any other word.
+        """
         return row if row < self.first_unknown else self.unknown[row - self.first_unknown]
 
     def row(self, word: int | str) -> int:
-        """Returns the row for which `word` returned this value."""
+        """Returns the row of a word, given in the form that the method `word` returns."""
         return self[word] if isinstance(word, str) else word
 
     def characters(self, unknown: np.ndarray) -> np.ndarray:
@@ -59,8 +62,8 @@ class WordRows(dict[str, int]):
     def forget(self, keep: np.ndarray) -> np.ndarray:
         """Drops the words outside the vocabulary that are not in the rows `keep`, a sorted array.
 
-        Entry `i` of the result, int32 `[U]`, is the new row of the word whose row was `V + i`, or
-        0.
+        Returns int32 `[U]`: entry `i` is the new row of the word whose row was `V + i`, or 0 if the
+        word was dropped.
         """
         for word in self.unknown:
             del self[word]

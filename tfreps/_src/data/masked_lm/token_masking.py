@@ -64,7 +64,7 @@ class StatelessChooser(tf_text.MaskValuesChooser):
         self.seed = seed
 
     def get_mask_values(self, masked_lm_ids: tf.RaggedTensor) -> tf.RaggedTensor:
-        """Returns a ragged tensor like `masked_lm_ids` with the replacements of these tokens."""
+        """Returns the ids that replace `masked_lm_ids`, as a ragged tensor of the same shape."""
         ids = masked_lm_ids.flat_values
         case = tf.random.stateless_uniform(tf.shape(ids), self.seed)
         own_seed = tf.random.experimental.stateless_fold_in(self.seed, 1)  # pyright: ignore[reportAttributeAccessIssue]

@@ -64,9 +64,10 @@ def quiet():
 
 
 def run_pipeline(build, name, workers=1):
-    """Runs the pipeline that `build` returns for a runner until it ends, and returns its result.
+    """Builds a pipeline, runs it until it ends, and returns the result object of Beam.
 
-    With more than one worker, the local runner uses worker processes.
+    `build` takes a runner and returns the pipeline; `name` is the name of the runner. With more
+    than one worker, the local runner uses worker processes.
 
     Raises:
         LostWorkerError: If a worker process of the local runner ended early.
@@ -138,7 +139,7 @@ def worker_command(folder):
 
 
 def worker_message(error):
-    """Returns the message of the error on the worker, which Beam puts after its traceback.
+    """Returns a worker's error message, which Beam's error contains after the worker's traceback.
 
     Example:
     >>> worker_message(RuntimeError("Trace:\\nOSError: disk full [while running 'A']"))
@@ -152,6 +153,6 @@ def worker_message(error):
 
 
 def counts(result, names):
-    """Returns the values of counters of the namespace `tfreps`, 0 for those without a value."""
+    """Returns a dict from `names` to the values of these Beam counters; a missing value is 0."""
     found = result.metrics().query(MetricsFilter().with_namespace("tfreps"))["counters"]
     return {name: sum(c.result or 0 for c in found if c.key.metric.name == name) for name in names}

@@ -109,12 +109,12 @@ class ExportHandler(ModelHandler):
         return results
 
     def num_words(self, record):
-        """Returns the number of words of a record, by which Beam puts records into buckets."""
+        """Returns the number of words of a record; Beam batches records with similar numbers."""
         text = record[self.field]
         return text.count(" ") + 1 if isinstance(text, str) else len(text)
 
     def get_num_bytes(self, batch):
-        """Returns an estimate of a batch's size, for which Beam would otherwise pickle it."""
+        """Returns an estimate of the size of a batch; without it, Beam would pickle the batch."""
         return sum(len(record[self.field]) for record in batch)
 
     def get_metrics_namespace(self):
@@ -188,7 +188,10 @@ class LoadedExport:
 
 
 def groups(sizes, most):
-    """Yields lists of indices, by increasing size, of at most `most` items each with padding.
+    """Divides items into groups of similar size; yields the indices of each group as a list.
+
+    The number of items in a group times the largest size in it, which is the size of the padded
+    group, is at most `most`, unless the group has only one item.
 
     Example:
     >>> list(groups([5, 1, 9, 2], 10))

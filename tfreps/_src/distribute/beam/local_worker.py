@@ -14,7 +14,7 @@ POLL_SECONDS = 0.5
 
 
 def main(argv):
-    """Runs Beam's worker until the runner ends it, or until the folder is removed."""
+    """Runs Beam's worker until the runner ends it or the folder `argv[1]` no longer exists."""
     folder, *rest = argv[1:]
     threading.Thread(target=end_with, args=(folder,), daemon=True).start()
     sdk_worker_main.main([argv[0], *rest])

@@ -49,10 +49,10 @@ def match_files(patterns, allow_empty=False):
 
 
 def input_schema(paths, form, keep=None):
-    """Returns the Arrow schema of the records, which all files must have.
+    """Returns the Arrow schema of the records; raises a ValueError if those of the files differ.
 
-    For a format without schemas, it is that of the first `SAMPLE` records, reduced to the fields in
-    `keep`, if given.
+    For a format without schemas, the schema is inferred from the first `SAMPLE` records. If `keep`
+    is given, it has only the fields in `keep`.
     """
     if not form.is_typed:
         records = sample_records(paths, form)
@@ -76,7 +76,7 @@ def input_schema(paths, form, keep=None):
 
 
 def sample_records(paths, form):
-    """Returns up to `SAMPLE` records from the start of the files; skips what is not a record."""
+    """Returns the first records of the files, up to `SAMPLE`; skips items that are not records."""
     records, reason = [], "it is empty"
     for path in paths:
         for item in itertools.islice(items(path, 0, EVERYTHING, form), SAMPLE):
@@ -97,7 +97,10 @@ def part_bytes(sizes):
 
 
 def divide(file, form, size):
-    """Yields the parts `(path, start, stop)`, of about `size` bytes, of a file `(path, size)`."""
+    """Divides a file into parts of about `size` bytes; yields `(path, start, stop)` for each part.
+
+    `file` is a tuple of the path and the number of bytes.
+    """
     path, num_bytes = file
     with _naming(path):
         for start, stop in form.parts(path, num_bytes, size):

@@ -49,7 +49,11 @@ class CheckRecords(beam.DoFn):
 
 
 def as_rejected(reason, record, path=None):
-    """Returns a rejection of a record, or of the item of a file, with the tag `rejected`."""
+    """Returns a rejection for Beam, with the tag `rejected`.
+
+    It contains the reason, the record (or the item of a file that is not a record) and the path of
+    the file, if given.
+    """
     source = {} if path is None else {"file": path}
     return beam.pvalue.TaggedOutput("rejected", {"reason": reason, **source, "record": record})
 

@@ -41,7 +41,12 @@ def version_folder(export):
 
 
 def read_outputs(folder, signature="default"):
-    """Returns the `tf.TensorSpec` of each output, by name, of a signature that reads strings."""
+    """Returns a dict from the names of a signature's outputs to their `tf.TensorSpec`s.
+
+    Raises:
+        ValueError: If the SavedModel cannot be read, or the signature is missing or does not read
+            strings.
+    """
     path = FileSystems.join(folder, "saved_model.pb")
     try:
         with FileSystems.open(path) as file:
