@@ -57,7 +57,7 @@ def parse_record(line: str, place: str, format: str = "json") -> dict[str, Any]:
 
 
 def record_format(line: str) -> str | None:
-    """Returns `"json"` or `"python"` if a line is a record that contains a list, otherwise `None`."""
+    """Returns `"json"` or `"python"` if a line is a record that contains a list, else `None`."""
     if not line.lstrip().startswith("{"):
         return None
     for kind in _READERS:

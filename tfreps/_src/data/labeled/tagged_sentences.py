@@ -254,7 +254,7 @@ def _no_blank_line(place: str, found: str, line: str) -> ValueError:
 
 
 def _check_columns(place: str, width: int, columns: Sequence[int], line: str) -> None:
-    """Raises a ValueError unless a line has the columns of the token and the tag, and they differ."""
+    """Raises a ValueError if a column of the token or the tag is missing, or both are the same."""
     token, *tag = columns
     if any(not -width <= column < width for column in columns) or (
         tag and token % width == tag[0] % width
