@@ -22,8 +22,8 @@ from tfreps._src.text.bert.piece_indexer import PieceIndexer
 class BertSignatures(Signatures):
     """Signatures of an exported BERT model: `default`, `tokens`, `vectors` and `explain`.
 
-    All split the text into pieces, add `[CLS]` at its start and `[SEP]` at its end, and return the
-    following tensors, with zeros on padding:
+    Each signature splits the texts into pieces, adds `[CLS]` and `[SEP]` around the pieces of each
+    text, and returns the following tensors, with zeros on padding:
 
         tokens              str [N, T], the pieces, "" on padding
         sequence_output     float32 [N, T, D]
@@ -75,7 +75,7 @@ class BertSignatures(Signatures):
         return {**self.outputs_of(self.encode(features), sequence_len), "tokens": tokens}
 
     def outputs_of(self, out, sequence_len):
-        """Returns the outputs of `default` except `tokens`, given the outputs of the encoder."""
+        """Returns the outputs of `default` except `tokens`, given the dict `out` from the encoder."""
         sequence = tf.cast(out["sequence_output"], tf.float32)  # [N, T, D]
         outputs = {"sequence_output": sequence, "default": mean_over_tokens(sequence, sequence_len)}
         if "pooled_output" in out:

@@ -111,7 +111,10 @@ class BiLMSignatures(Signatures):
         return functions
 
     def _about_explain(self):
-        """Returns a notice about `explain` for a model without a softmax or a vocabulary."""
+        """Returns a paragraph for the README that says which outputs of `explain` are missing.
+
+        It applies to models without a softmax or without a vocabulary.
+        """
         if not self.reads_text:
             return (
                 "There is no signature `explain`, because this model reads token ids and was "
@@ -145,8 +148,8 @@ class BiLMSignatures(Signatures):
     def from_ids(self, ids, sequence_len):
         """Implements the signature that reads ids, int32 `[N, T, C]` or `[N, T]`.
 
-        The lengths are needed because TensorFlow Serving pads the ids of each request with their
-        first value instead of 0 when it merges requests into a batch.
+        Its input `sequence_len` is needed because TensorFlow Serving, when it merges requests into
+        a batch, pads the ids of each request with their first value instead of 0.
         """
         real = real_tokens(ids, sequence_len)
         characters = self.reader.reads_characters
@@ -167,7 +170,7 @@ class BiLMSignatures(Signatures):
         return {**outputs, "tokens": tokens, "sequence_len": sequence_len}
 
     def outputs_of(self, out, sequence_len):
-        """Returns the outputs that `BiLMSignatures` lists, given those of the biLM."""
+        """Returns the outputs of `default` as a dict, given the dict `out` from the biLM."""
         layers = out["layer_outputs"]  # [N, L+1, T, 2P]
         elmo = self._elmo(out)  # [N, T, 2P]
         outputs = {"word_emb": layers[:, 0, :, : self.bilm.projection_dim], "elmo": elmo}
@@ -191,7 +194,11 @@ class BiLMSignatures(Signatures):
 
 
 def _about_state(initial_state, carries, scores):
-    """Returns a notice for the README about the LSTM state at the start of each sentence."""
+    """Returns a paragraph for the README about the LSTM state at the start of each sentence.
+
+    `carries` is `True` if the model has `initial_state="carry"`, and `scores` is `True` if the
+    export has the signature `score`.
+    """
     starts = {
         "zero": 'from zeros (`initial_state="zero"`)',
         "warm": 'from the stored state after a fixed sentence (`initial_state="warm"`)',

@@ -61,7 +61,7 @@ def explain_attention(model, features, tokens, strings=None):
     Returns:
         dict of `attention`, float32 `[N, L, H, P, P]` (layer, head, from, to), whose rows sum to 1
         for real tokens and are 0 on padding, and `attention_tokens`, str `[N, P]`, the tokens or
-        pieces that the Transformer reads. It is empty if the model has no Transformer.
+        pieces that the Transformer reads. The dict is empty if the model has no Transformer.
     """
     pieces = model.find(PieceEncoder)
     if pieces is not None:

@@ -46,9 +46,9 @@ def check_export(
             TensorFlow. Defaults to the current interpreter.
 
     Returns:
-        float. Largest difference between the outputs of the signatures `default` and `explain` for
-        five sentences and those of the model. If the largest absolute value of a model output
-        exceeds 1, the difference in this output is divided by that value.
+        float. Largest difference between the outputs of the export and those of the model, for five
+        sentences and the signatures `default` and `explain`. If the largest absolute value of a
+        model output exceeds 1, the difference in this output is divided by that value.
 
     Raises:
         ValueError: If the process fails, a difference is too large, or the export has no signature
@@ -118,7 +118,10 @@ def as_bytes(array: np.ndarray) -> list:
 
 
 def _run(job: dict[str, Any], python: str) -> dict[str, np.ndarray]:
-    """Runs `run_signatures.py` in a new process; returns arrays by `SIGNATURE/OUTPUT`."""
+    """Runs `run_signatures.py` in a new process with the input `job`, and returns its outputs.
+
+    The result is a dict from the strings `SIGNATURE/OUTPUT` to arrays.
+    """
     quiet = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"}
     with tempfile.TemporaryDirectory() as scratch:
         given, written = (os.path.join(scratch, name) for name in ("job.json", "outputs.npz"))

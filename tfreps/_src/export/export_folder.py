@@ -38,8 +38,8 @@ class WrittenExport(NamedTuple):
         functions: dict from the names of signatures to concrete functions.
         num_warm_up: int or None. Number of warm-up requests. It is `None` if the package
             tensorflow-serving-api is not installed.
-        difference: float or None. Largest difference that the check found; see `check_export`. It
-            is `None` without a check.
+        difference: float or None. Largest difference between the outputs of the export and those of
+            the model, as `check_export` returns it, or `None` if the export was not checked.
     """
 
     folder: pathlib.Path

@@ -122,7 +122,10 @@ class TextSignatures(Signatures):
         return {**outputs, **explain_attention(self.model, features, tokens, strings)}
 
     def _with_characters(self, text, outputs):
-        """Returns the outputs and, if there are spans, their positions in the raw text."""
+        """Returns `outputs`, a dict, to which the positions of spans in the raw text are added.
+
+        If there are no spans, `outputs` is returned unchanged.
+        """
         if "span_starts" not in outputs:
             return {**outputs}
         places = (outputs[name] for name in ("span_starts", "span_ends"))
@@ -159,7 +162,10 @@ class TextSignatures(Signatures):
 
 
 def text_counts(trained):
-    """Returns the attribute `text_counts` of `Signatures` for a tagger or classifier."""
+    """Returns a dict that says how to count the tokens of a text and how many the model reads.
+
+    The dict is the attribute `text_counts` of the `Signatures` of a tagger or classifier.
+    """
     if trained.tokenizer is None:
         return {
             "tokens": trained.tokens,
@@ -227,7 +233,7 @@ def _classified(trained, features):
 
 
 def _padded(rows, filler):
-    """Returns lists of strings or floats as one array, with `filler` after the shorter lists."""
+    """Returns N lists of strings or floats as an array `[N, T]`, padded with `filler`."""
     longest = max(map(len, rows), default=0)
     kind = object if filler == "" else "float32"
     filled = [[*row, *[filler] * (longest - len(row))] for row in rows]

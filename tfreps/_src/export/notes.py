@@ -212,9 +212,9 @@ def write_notes(
 ) -> None:
     """Writes README.md and the configuration files atomically, replacing those of earlier versions.
 
-    The name of the folder `base` is the name of the model, `version` the version that README.md
-    describes, and `functions` a dict of the concrete function of each signature. Files with these
-    names that tfreps did not write are replaced only if `overwrite` is `True`.
+    The name of the folder `base` is the name of the model. README.md describes the version number
+    `version`. `functions` maps the name of each signature to its concrete function. Files with
+    these names that tfreps did not write are replaced only if `overwrite` is `True`.
     """
     check_notes(base, overwrite)
     base = pathlib.Path(base)
@@ -292,9 +292,10 @@ def about_cost(counts: Mapping[str, Any]) -> str:
 
 
 def _about_weights(weights):
-    """Returns a list of one notice for a model in 16 bits that is not stored in fewer bits.
+    """Returns a list with a paragraph for the README about the weights of an export.
 
-    For other models, the list is empty.
+    The paragraph applies to models that compute in 16 bits and whose weights are not stored in
+    fewer bits. For other models, the list is empty.
     """
     if weights.stored or weights.precision == "float32":
         return []
@@ -317,7 +318,7 @@ def _section(name: str, function: Any) -> str:
 
 
 def _meaning(name: str) -> tuple[str, str]:
-    """Returns the letters of the axes and the description of an input or output."""
+    """Returns the letters of the axes, such as `"NT"`, and a description of an input or output."""
     for pattern, found in MEANINGS.items():
         if re.fullmatch(pattern, name):
             return found
@@ -325,7 +326,7 @@ def _meaning(name: str) -> tuple[str, str]:
 
 
 def _shape(name: str, spec: tf.TensorSpec, letters: str) -> str:
-    """Returns the axes as letters, or as numbers where they are fixed, as in `[N, T, 128]`."""
+    """Returns a shape as text, such as `[N, T, 128]`, with letters for axes of unknown size."""
     sizes = list(spec.shape) if spec.shape.rank is not None else [None] * len(letters)
     if len(sizes) != len(letters):
         raise ValueError(

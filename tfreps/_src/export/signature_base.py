@@ -70,7 +70,10 @@ class Signatures:
         return functions
 
     def more_functions(self) -> dict[str, Any]:
-        """Returns the traced functions, by name, of other signatures; there are none by default."""
+        """Returns a dict from the names of further signatures to traced functions.
+
+        The dict is empty by default; subclasses with further signatures override this method.
+        """
         return {}
 
     def expected(self, texts: Sequence[str]) -> dict[str, Any]:
@@ -81,15 +84,15 @@ class Signatures:
         raise NotImplementedError
 
     def from_text(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
-        """Implements the signature `default`."""
+        """Implements the signature `default`: returns a dict of outputs for texts `[N]`."""
         raise NotImplementedError
 
     def from_tokens(self, tokens: tf.Tensor, sequence_len: tf.Tensor) -> dict[str, tf.Tensor]:
-        """Implements the signature `tokens`."""
+        """Implements the signature `tokens`: returns a dict of outputs for tokens `[N, T]`."""
         raise NotImplementedError
 
     def explain_text(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
-        """Implements the signature `explain`."""
+        """Implements the signature `explain`: returns a dict of details for texts `[N]`."""
         raise NotImplementedError
 
     def text_vectors(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
@@ -174,7 +177,7 @@ def read_pieces(indexer, text, max_length):
 
 
 def mean_over_tokens(vectors: tf.Tensor, sequence_len: tf.Tensor) -> tf.Tensor:
-    """Returns the mean `[N, D]` of the vectors `[N, T, D]` of each row, which are 0 on padding."""
+    """Returns the mean `[N, D]` of the token vectors `[N, T, D]`, which are 0 on padding."""
     return (
         tf.reduce_sum(vectors, axis=1) / tf.cast(tf.maximum(sequence_len, 1), tf.float32)[:, None]
     )

@@ -29,9 +29,9 @@ class StoredWeights:
     also rounds the inputs of matrix multiplications, and supports only dense layers and
     embeddings.)
 
-    If a model computes in 16 bits and `store` has not been called, `shared` functions contain the
-    weights as constants, unless they exceed MOST_CONSTANTS: TensorFlow then converts and rearranges
-    them once and not in every call. The outputs are equal.
+    If a model computes in 16 bits and `store` has not been called, the functions that `shared`
+    returns contain the weights as constants, unless these exceed `MOST_CONSTANTS` bytes. TensorFlow
+    converts and rearranges constants once instead of in every call. The outputs are equal.
 
     Args:
         models: sequence of `keras.Model`. The models whose weights the export stores.
@@ -61,12 +61,12 @@ class StoredWeights:
 
     @property
     def constant(self) -> bool:
-        """True if `shared` functions contain the weights as constants."""
+        """`True` if the functions that `shared` returns contain the weights as constants."""
         return not self.stored and self.precision == "bfloat16" and not self.too_large
 
     @property
     def too_large(self) -> bool:
-        """True if the weights are too large to be constants."""
+        """`True` if the weights have more than `MOST_CONSTANTS` bytes."""
         size = sum(v.value.dtype.size * np.prod(v.shape) for v in self.variables)
         return bool(size > MOST_CONSTANTS)
 
@@ -94,10 +94,10 @@ class StoredWeights:
         *specs: tf.TensorSpec,
         **named: tf.TensorSpec,
     ) -> Any:
-        """Traces a function from tensors to a dict, so that it reads the stored weights.
+        """Traces a function from tensors to a dict of tensors, so that it reads the stored weights.
 
-        `specs` are the named specs of its positional inputs, and `named` those of its keyword
-        inputs. The returned concrete function takes all inputs as keyword arguments.
+        `specs` are the named specs of its positional inputs, and `named` maps its keyword inputs to
+        their specs. The returned concrete function takes all inputs as keyword arguments.
         """
         names = [spec.name for spec in specs]
 
@@ -113,7 +113,7 @@ class StoredWeights:
         return traced.get_concrete_function(**dict(zip(names, specs, strict=True)), **named)
 
     def shared(self, function: Callable) -> Callable:
-        """Returns a function equal to `function` that is stored only once for all signatures.
+        """Returns a function with the results of `function`, which all signatures share.
 
         A function that is not shared is repeated in the graph of each signature, which makes
         loading slower. If weights are stored in fewer bits, the function is not shared, because
@@ -137,9 +137,9 @@ class StoredWeights:
         return call
 
     def tracked(self, functions: Sequence[Any]) -> list[Any]:
-        """Returns the variables that the concrete functions read.
+        """Returns the list of the variables that the concrete functions read.
 
-        A `tf.Module` must track them, so that they are saved with it.
+        A `tf.Module` must track these variables, so that they are saved with it.
         """
         captured = {id(x) for function in functions for x in function.captured_inputs}
         variables = {id(v.handle): v for function in functions for v in function.variables}

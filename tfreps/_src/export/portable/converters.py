@@ -18,7 +18,7 @@ PACKAGES = {"onnx": ("tf2onnx", "onnxruntime"), "litert": ("ai_edge_litert",)}
 
 
 def convert(format: str, model: PortableModel, models: Sequence[keras.Model]) -> bytes:
-    """Returns the content of an ONNX or LiteRT file of a model, whose weights are in `models`."""
+    """Converts a model, whose weights are in `models`, to the bytes of an ONNX or LiteRT file."""
     with in_float32(models):
         return {"onnx": _to_onnx, "litert": _to_litert}[format](model, models)
 
@@ -37,7 +37,7 @@ def check_packages(format: str) -> None:
 
 @contextlib.contextmanager
 def in_float32(models: Sequence[keras.Model]) -> Iterator[None]:
-    """Makes models that compute in 16 bits compute in float32 inside this context."""
+    """Context manager in which models that compute in 16 bits compute in float32 instead."""
     layers = [part for model in models for _, part in inner_layers(model)] + list(models)
     changed = [(part, part.dtype_policy) for part in layers if "float16" in part.compute_dtype]
     for part, _ in changed:
@@ -74,7 +74,10 @@ def _to_litert(model, models):
 
 
 def _with_constants(model, models):
-    """Returns the function of a model, with keyword arguments and with weights as constants."""
+    """Returns a function with the outputs of a `PortableModel`, which contains its weights.
+
+    The function takes the inputs as keyword arguments, and its weights are constants.
+    """
     variables: dict[int, Any] = {id(v): v for inner in models for v in inner.variables}
     values = [(variable, np.asarray(variable)) for variable in variables.values()]
 

@@ -106,8 +106,8 @@ def write_portable_export(
             README.md                     the inputs and outputs
 
     The model accepts any number of texts and tokens, uses only operations that the runtime itself
-    has, and computes in float32. Before the version appears, the outputs of the runtime for a few
-    texts are compared with those of the model.
+    has, and computes in float32. The version is created only if, for a few texts, the outputs of
+    the runtime agree with those of the model.
 
     Args:
         signatures: Result of `open_for_export`.
@@ -177,7 +177,10 @@ def _write(folder: pathlib.Path, format: Format, model: PortableModel, content: 
 
 
 def _layout(spec: tf.TensorSpec, about: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the arguments `width` and `padding` of `run.padded` for an input."""
+    """Returns a dict of the arguments `width` and `padding` of `run.padded` for an input.
+
+    `spec` is the `tf.TensorSpec` of the input, and `about` contains the entries of model.json.
+    """
     width = None if spec.shape.rank < 3 else spec.shape[2] or 0
     by_pieces = "pieces" in about and spec.name in ("token_ids", "piece_ids")
     return {"width": width, "padding": about["pieces"]["padding"] if by_pieces else 0}
@@ -186,7 +189,8 @@ def _layout(spec: tf.TensorSpec, about: Mapping[str, Any]) -> dict[str, Any]:
 def _largest_difference(program: run.Model, model: PortableModel) -> float:
     """Returns the largest difference between the outputs of the program and those of the model.
 
-    Raises a ValueError if it is larger than `CLOSE`.
+    `program` is the model that `run.py` loads. Raises a ValueError if the difference is larger than
+    `CLOSE`.
     """
     expect = tf.function(model.function, autograph=False)
     largest = 0.0

@@ -31,8 +31,8 @@ class PortableModel(NamedTuple):
         kind: str. `"tagger"`, `"classifier"`, `"embedder"`, `"bert"` or `"bilm"`.
         specs: dict from the names of the inputs to their `tf.TensorSpec`.
         function: Function from the inputs to a dict of outputs.
-        read: Function from texts, str `[N]`, to a dict that contains the inputs, as the model
-            itself reads them.
+        read: Function from texts, str `[N]`, to a dict that contains the inputs. It splits texts
+            with the operations of the original model.
         vocabulary: list of str. The tokens or pieces in the order of their ids.
         about: dict. Entries of model.json, which `run.py` reads: `text`, and those of `pieces`
             (BERT), `names` (tags or labels) and `span_types` that apply to the model.
@@ -138,7 +138,10 @@ def _kind(model):
 
 
 def _function(model):
-    """Returns a function from a dict of features to a dict of outputs without strings."""
+    """Returns a function that calls a model with a dict of features.
+
+    The function returns a dict of those outputs of the model that are not strings.
+    """
 
     def function(features):
         if isinstance(model, Classifier):
@@ -157,7 +160,10 @@ def _function(model):
 
 
 def _text_of(signatures):
-    """Returns the entry `text` of model.json for a tagger, a classifier or an embedder."""
+    """Returns the entry `text` of model.json for a tagger, classifier or embedder.
+
+    The entry is a dict that describes how text is tokenized.
+    """
     trained, indexer = signatures.trained, signatures.trained.indexer
     reads_pieces = signatures.reads_pieces
     max_tokens = signatures.longest if trained.tokenizer is None else signatures.max_pieces
@@ -173,9 +179,9 @@ def _text_of(signatures):
 
 
 def _learned_positions(model):
-    """Returns the number of learned positions of the Transformer in a model.
+    """Returns the number of position embeddings of the Transformer in a model.
 
-    It is `None` if there is no Transformer or its positions are not learned.
+    Returns `None` if there is no Transformer or if its positions are not learned.
     """
     part = model.find(BertEncoder) or model.find(TransformerEncoder)
     is_learned = part is not None and part.positions == "learned"
@@ -192,7 +198,12 @@ def _text(
     digits_to_zero=False,
     lowercase_fallback=False,
 ):
-    """Returns the entry `text` of model.json, by which `run.Model.read` converts text to ids."""
+    """Returns the entry `text` of model.json, a dict by which `run.Model.read` tokenizes a text.
+
+    `method` is the tokenization, `before` a string to put before each text, and `unknown` the id of
+    unknown tokens. Texts are truncated to `max_tokens` tokens, and texts with more than `limit`
+    tokens raise an error. The other arguments are options of `TokenIndexer`.
+    """
     return {
         "before": before,
         "rules": None if method is None else python_rules(rules_of(method)),
@@ -206,7 +217,7 @@ def _text(
 
 
 def _pieces(tokenizer):
-    """Returns the entry `pieces` of model.json, by which `run.Model.pieces` splits text."""
+    """Returns the entry `pieces` of model.json, a dict by which `run.Model.pieces` splits text."""
     vocabulary = tokenizer.vocabulary
     ends = tokenizer.start_id, tokenizer.separator_id
     about = {
@@ -230,7 +241,7 @@ def _specs(names):
 
 
 def _ids(name, width=None):
-    """Returns the spec of int32 ids: `[N, T]`, or `[N, T, width]` if `width` is not `None`.
+    """Returns the `tf.TensorSpec` of int32 ids, `[N, T]` or, with `width`, `[N, T, width]`.
 
     If `width` is 0, the size of the last axis is unknown.
     """

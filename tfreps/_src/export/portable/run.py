@@ -23,7 +23,7 @@ SPAN = "types", "starts", "ends", "confidences"
 
 
 class Model:
-    """Model in a folder, which converts a list of texts to a list of dicts when called."""
+    """Model in a folder. A call with a list of texts returns a list of one dict per text."""
 
     def __init__(self, folder):
         self.folder = folder = pathlib.Path(folder)
@@ -57,7 +57,7 @@ class Model:
         return answers
 
     def read(self, text):
-        """Returns the tokens of a text, and a dict of features with a list of ids per token."""
+        """Returns the tokens of a text, and a dict from features to a list of ids for each token."""
         about = self.about["text"]
         text, longest = about["before"] + text, about["max_tokens"]
         if about["rules"] is None:  # a BERT model, which reads pieces
@@ -155,7 +155,7 @@ class Model:
 
 
 def token_offsets(text, tokens):
-    """Returns the (start, end) of each token, whose characters follow one another in the text."""
+    """Returns the (start, end) of each token in the text, in which the tokens occur in order."""
     offsets, position = [], 0
     for token in tokens:
         places = [position := text.index(character, position) + 1 for character in token]
@@ -166,7 +166,7 @@ def token_offsets(text, tokens):
 def padded(rows, length, width, padding):
     """Returns ids as an int32 array, `[N, T]` if `width` is None, otherwise `[N, T, width]`.
 
-    A width of 0 stands for the largest number of ids of a token.
+    If the width is 0, it is the largest number of ids of a token.
     """
     size = width or max((len(ids) for row in rows for ids in row), default=1)
     array = np.full([len(rows), length, size], padding, "int32")
