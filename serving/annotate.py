@@ -163,7 +163,7 @@ def import_annotate_corpus():
 
 
 def say(options, result):
-    """Prints what was written and the next command."""
+    """Prints what was written, and a command that reads the first records."""
     shards = [path for path in result.files if "/annotated-" in path.replace("\\", "/")]
     lost = f" A worker was lost; attempt {result.attempts} succeeded."
     again = "" if result.attempts == 1 else lost
@@ -181,7 +181,7 @@ def say(options, result):
 
 
 def reading(output_format, path):
-    """Returns a command that prints the first records of a file."""
+    """Returns a shell command that prints the first records of the file `path`."""
     if output_format == "jsonl":
         return f"head -n 3 {path}"
     code = {

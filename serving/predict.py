@@ -72,7 +72,7 @@ def predict(options):
 
 
 def saved_model_folder(folder):
-    """Returns the folder itself if it is a SavedModel, else the newest version in it."""
+    """Returns the path of `folder` if it is a SavedModel, or else of the newest version in it."""
     versions = [version_folder(folder, number) for number in reversed(versions_of(folder))]
     for found in (pathlib.Path(folder), *versions):
         if (found / "saved_model.pb").is_file():
@@ -114,7 +114,10 @@ def load_signature(folder, name):
 
 
 def described(signature, sentences, full):
-    """Yields a dict with the outputs of each sentence, without padding."""
+    """Yields a dict for each sentence, with its text and its outputs, without padding.
+
+    If `full` is `True`, the dicts also contain the outputs that are left out by default.
+    """
     from tfreps._src.inference.export_outputs import call_signature, output_names, signature_rows
 
     reads_text = "text" in signature.structured_input_signature[1]
@@ -129,7 +132,10 @@ def described(signature, sentences, full):
 
 
 def of_vectors(row, length, full):
-    """Returns a dict of the number of tokens, and of the shapes and values of the vectors."""
+    """Returns a dict of the number of tokens, the shapes of all vectors, and values of vectors.
+
+    If `full` is `False`, only the first values of one vector are included.
+    """
     output = {"tokens": length}
     if "tokens" in row:  # a BERT model splits words into pieces
         output["pieces"] = row.pop("tokens")

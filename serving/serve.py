@@ -65,7 +65,7 @@ def main(argv=None):
 
 
 def serve(options):
-    """Serves until a signal arrives or --try is finished; returns the exit code."""
+    """Runs the server until a signal arrives or --try is finished; returns the exit code."""
     if bool(options.folders) == bool(options.model_config):
         given = "both" if options.folders else "neither"
         raise ValueError(f"Expected either base paths of models or --model-config; got {given}.")
@@ -85,7 +85,7 @@ def serve(options):
 
 
 def start_server(options, log):
-    """Returns a `ModelServer` that has started."""
+    """Creates and starts a `ModelServer` for the options, and returns it."""
     try:
         server = make_server(options)
         gc.collect()
@@ -109,7 +109,10 @@ def end(server, options):
 
 
 def stop_on_signals(stopped):
-    """Makes Ctrl-C or SIGTERM stop the server gracefully, and a second one stop it at once."""
+    """Sets the event `stopped` at the first SIGINT (Ctrl-C) or SIGTERM.
+
+    A second signal ends the process at once.
+    """
 
     def stop(number, _):
         if stopped.is_set():
@@ -165,7 +168,7 @@ def spread_operations():
 
 
 def make_routes(options):
-    """Returns a function that creates the routes of the page, or `None` without --page."""
+    """Returns a function from a server to the routes of the page, or `None` without --page."""
     if not options.page:
         return None
     from tfreps._src.server.rest.page_routes import page_routes
@@ -177,7 +180,7 @@ def make_routes(options):
 
 
 def report(server, options):
-    """Returns the addresses of the server and a command that queries it."""
+    """Returns a text with the addresses of the server and a command that queries it."""
     scheme = "https" if options.tls_cert else "http"
     host = f"[{options.host}]" if ":" in options.host else options.host
     name = next(iter(server._core.pool.models))

@@ -92,10 +92,10 @@ def build(options):
 
 
 def tokens_of_elmo(options, progress):
-    """Writes a vocabulary of tokens at white space.
+    """Writes a vocabulary of the tokens that white space separates.
 
-    Returns a `Counter` of the tokens, how many of them are in the vocabulary, and a description of
-    its size.
+    Returns a tuple of three values: a `Counter` of the tokens, the number of occurrences of tokens
+    in the vocabulary, and a str that describes the size of the vocabulary.
     """
     counts = checked(count_tokens(options.files, BOUNDARIES, progress), options)
     vocabulary = Vocabulary.from_counts(counts, options.min_count, options.max_vocabulary)
@@ -105,7 +105,11 @@ def tokens_of_elmo(options, progress):
 
 
 def characters_of_bert(options, progress):
-    """Writes a vocabulary of characters for BERT; returns the same as `tokens_of_elmo`."""
+    """Writes a vocabulary of characters for BERT.
+
+    Returns a tuple of three values: a `Counter` of the tokens, the number of occurrences of tokens
+    in the vocabulary, and a str that describes the size of the vocabulary.
+    """
     case = {"lowercase": not options.cased}
     sizes = options.min_count, options.max_vocabulary
     CharacterTokenizer.from_counts({}, *sizes, **case)  # checks the options before text is read
@@ -120,7 +124,7 @@ def characters_of_bert(options, progress):
 
 
 def checked(counts, options):
-    """Returns `counts` unchanged; raises ValueError if they are empty."""
+    """Returns `counts` unchanged; raises a ValueError if no tokens were counted."""
     if not counts:
         raise ValueError(f"FILE must contain text; found no tokens in {' '.join(options.files)}.")
     return counts

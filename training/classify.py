@@ -113,7 +113,11 @@ def threshold_of(options, trained):
 
 
 def with_threshold(prediction, names, threshold):
-    """Returns the prediction with the label that the threshold selects."""
+    """Returns a copy of a prediction, with the label that the threshold selects.
+
+    This is `names[1]` if its probability is at least `threshold`, otherwise `names[0]`. If
+    `threshold` is `None`, the prediction is returned unchanged.
+    """
     if threshold is None:
         return prediction
     return prediction._replace(label=names[prediction.probabilities[names[1]] >= threshold])
@@ -124,5 +128,5 @@ def as_columns(prediction):
 
 
 def as_json_line(prediction):
-    """Returns a JSON line of the text, the label, its probability, and those of all labels."""
+    """Returns a line of JSON with the text, the label and the probabilities of all labels."""
     return json.dumps(prediction.asdict(digits=4), ensure_ascii=False) + "\n"

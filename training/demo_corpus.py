@@ -62,7 +62,10 @@ def main(argv=None):
 
 
 def build(options):
-    """Collects enough sentences, splits them by document, and writes the files."""
+    """Collects up to --max-tokens tokens of sentences, and writes the files of three parts.
+
+    All sentences of a document belong to the same part.
+    """
     for path in options.text or ():
         if not os.path.exists(path):
             raise ValueError(f"--text must be a file or a folder; {path} does not exist.")
@@ -104,7 +107,10 @@ def own_documents(paths):
 
 
 def without_repetition(documents, max_tokens):
-    """Returns pairs `(name, sentences)` with about `max_tokens` tokens; no sentence is repeated."""
+    """Returns pairs `(name, sentences)` for the first documents, about `max_tokens` tokens.
+
+    Sentences that occurred before are left out.
+    """
     seen, kept, total = set(), [], 0
     for name, text in documents:
         fresh = list(dict.fromkeys(line for line in sentences(text) if line not in seen))
@@ -184,5 +190,5 @@ def file_names(shards):
 
 
 def old_shards(folder):
-    """Returns the training files that the folder already has."""
+    """Returns a list of the paths of the training files that the folder already contains."""
     return [path for path in folder.glob("train-*.txt") if re.fullmatch(r"train-\d\d+", path.stem)]

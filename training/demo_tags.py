@@ -53,7 +53,10 @@ def main(argv=None):
 
 
 def build(options):
-    """Collects enough sentences, splits them by source file, and writes the files."""
+    """Collects sentences with tagged code, and writes the files of three parts.
+
+    All sentences of a source file belong to the same part.
+    """
     folder = pathlib.Path(options.output)
     for path in (folder / f"{part}.conll" for part in PARTS):
         check_overwrite(path, options.overwrite)
@@ -99,7 +102,7 @@ def part_of(name):
 
 
 def tagged_sentences(text):
-    """Yields a list of `(token, tag)` pairs for each sentence that contains marked code."""
+    """Yields a list of `(token, tag)` pairs for each sentence that contains code in backquotes."""
     for paragraph in paragraphs(text):
         marked = CODE.sub(lambda match: f"{BEGIN}{match[2].strip()}{END}", paragraph)
         if "`" in marked or "**" in marked:  # unmatched marks are ambiguous

@@ -48,7 +48,7 @@ WINDOW = 1 << 16  # number of tokens that are sorted by length and written toget
 
 
 def is_choice(layers):
-    """Returns True if a value of --layers is a name or a number."""
+    """Returns True if `layers` is a valid value of --layers: a known name or a number."""
     return layers in ("all", "top", "average", "mix") or (layers.isdecimal() and layers.isascii())
 
 
@@ -171,7 +171,7 @@ def embed(options):
 
 
 def embed_lines(options, found):
-    """Writes one vector per line of raw text."""
+    """Writes the vectors of a text embedder to --output, one vector per line of raw text."""
     from tfreps._src.inference.write_vectors import check_suffix, write_vectors
 
     check_suffix(options.output)
@@ -197,7 +197,10 @@ def embed_lines(options, found):
 
 
 def embed_pieces(options, found):
-    """Writes the vectors of each piece of a BERT model, with those of [CLS] and [SEP]."""
+    """Writes the vectors of all pieces of each line, computed by a BERT model, to --output.
+
+    The vectors of [CLS] and [SEP] are included.
+    """
     from tfreps._src.inference.embeddings_file import EmbeddingsFile
 
     check_unused(options, found, {*ONLY_BILM, *ONLY_TEXTS})
@@ -227,7 +230,10 @@ def blocks_of_lines(options):
 
 
 def check_unused(options, found, names):
-    """Raises a ValueError if an option of `names`, which do not apply to the model, is given."""
+    """Raises a ValueError if an option is given that does not apply to the model.
+
+    `names` are the names of the options that do not apply.
+    """
     for group in COMMAND.groups:
         for name, option in group.options.items():
             if name in names and getattr(options, name) != option.default:
@@ -238,7 +244,7 @@ def check_unused(options, found, names):
 
 
 def embed_tokens(options, found):
-    """Writes the vectors of each token of a biLM."""
+    """Writes the vectors of all tokens of each sentence, computed by a biLM, to --output."""
     from tfreps._src.inference.embeddings_file import EmbeddingsFile
     from tfreps._src.models import BiLM
 
@@ -256,7 +262,7 @@ def embed_tokens(options, found):
 
 
 def say_cut(counts, most):
-    """Prints how many tokens have more bytes than a biLM reads."""
+    """Prints how many tokens have more than `most` bytes, the maximum that the biLM reads."""
     cut = sum(count for token, count in counts.items() if len(token.encode()) > most)
     if cut:
         print(
@@ -274,13 +280,16 @@ def say_written(options, file, what):
 
 
 def inputs(options):
-    """Returns the files that the command reads, which must not be the output."""
+    """Returns a list of the files that the command reads and must not overwrite."""
     given = [options.text, options.elmo_config, options.elmo_weights, options.vocabulary]
     return [path for path in given if path] + (run_files(options.model) if options.model else [])
 
 
 def chosen_layers(options, num_layers):
-    """Returns the argument `layers` of the encoder: a name, a number, or factors `[L + 1]`."""
+    """Returns the argument `layers` of `SentenceEncoder` that --layers and --mix describe.
+
+    It is a str, an int or, for `mix`, a float32 array of `num_layers` factors.
+    """
     if options.layers.isdecimal():
         if int(options.layers) >= num_layers:
             raise ValueError(
@@ -314,7 +323,10 @@ def read_sentences(options):
 
 
 def first_pass(options):
-    """Reads the text once, and returns its token counts, number of sentences and hash."""
+    """Reads the text once; returns its token counts, its number of sentences and its hash.
+
+    Raises a ValueError if the text is empty or a sentence is too long.
+    """
     counts, sentences, digest = collections.Counter(), 0, hashlib.sha256()
     for _, tokens, line in read_sentences(options):
         counts.update(tokens)
@@ -332,7 +344,10 @@ def first_pass(options):
 
 
 def marker(options, bilm, text_digest):
-    """Returns a dict of the options, and of hashes of the model and the text, for `--resume`."""
+    """Returns a dict of the options and of hashes of the model and the text.
+
+    With `--resume`, the dict must be equal to that of the unfinished file.
+    """
     config = {key: value for key, value in bilm.get_config().items() if key != "name"}
     digest = hashlib.sha256(json.dumps(config, sort_keys=True, default=str).encode())
     for weight in bilm.weights:

@@ -127,7 +127,8 @@ def evaluate(options):
 def locked_to_store(options, path):
     """Context manager that locks the run folder `path` if a temperature will be stored in it.
 
-    Raises ValueError if the model is a preset or an address, in which none can be stored.
+    Raises a ValueError if the model is a preset or an address, because no temperature can be stored
+    there.
     """
     if not options.fit_temperature and options.temperature is None:
         yield
@@ -152,7 +153,7 @@ def read_examples(options, run, is_tagger):
 
 
 def measure(options, run, trained, examples):
-    """Returns a dict of metrics.
+    """Returns a dict of the metrics of a model on examples with known tags or labels.
 
     For a classifier with two labels, the threshold is the one that was best on the validation data.
     """
@@ -179,7 +180,7 @@ def fit_to(options, trained, examples):
 
 
 def store_temperature(run, temperature):
-    """Stores the temperature in the model of the run."""
+    """Sets the temperature of the model of a run, and saves the model in the run folder."""
     model = run.load_model()
     model.temperature = temperature
     run.save_model(model)

@@ -117,10 +117,11 @@ def evaluate(options):
 
 
 def sentence_totals(model, vocabulary, options):
-    """Returns the total negative log-likelihood (NLL) and the number of tokens per direction.
+    """Computes the total negative log-likelihood (NLL) and the number of tokens per direction.
 
     Returns:
-        float64 NumPy array, shape `[2, G]`, where G is the number of directions.
+        float64 NumPy array, shape `[2, G]`, where G is the number of directions. The first row
+        contains the NLL, and the second row the number of tokens.
     """
     import tensorflow as tf
 
@@ -183,7 +184,10 @@ def totals_of(model, batch, nll):
 
 
 def perplexities(totals):
-    """Returns the perplexity exp(NLL / tokens) of each direction, and their geometric mean."""
+    """Returns a dict of the perplexities, exp(NLL / tokens), and their geometric mean.
+
+    `totals` is the result of `sentence_totals`. There is one perplexity for each direction.
+    """
     means = totals[0] / totals[1]
     names = ["forward_perplexity", "backward_perplexity"][: len(means)]
     each = {name: math.exp(mean) for name, mean in zip(names, means, strict=True)}
@@ -191,7 +195,11 @@ def perplexities(totals):
 
 
 def unigram_perplexity(vocabulary, train, counts):
-    """Returns the perplexity of a unigram model with add-one smoothing, sentence ends included."""
+    """Returns the perplexity of a unigram model with add-one smoothing on a text.
+
+    `train` and `counts` are the counts of the training text and of the text. The ends of sentences
+    are predicted, too.
+    """
     smoothed = _with_ends(vocabulary, train).astype(np.float64) + 1.0
     log_probabilities = np.log(smoothed / smoothed.sum())
     seen = _with_ends(vocabulary, counts)
@@ -199,7 +207,7 @@ def unigram_perplexity(vocabulary, train, counts):
 
 
 def _with_ends(vocabulary, counts):
-    """Returns how often each token id is predicted, int `[V]`, with unknown tokens and `</S>`."""
+    """Returns how often each token id is predicted, int `[V]`, including `<UNK>` and `</S>`."""
     seen = counts.token_counts.copy()
     seen[vocabulary.unknown_id] += counts.unknown_tokens
     seen[vocabulary.end_id] += counts.sentences

@@ -124,7 +124,7 @@ def print_texts(options, found):
 
 
 def print_words(options, found):
-    """Prints the nearest neighbors of a word in its most different contexts."""
+    """Prints the nearest neighbors of some occurrences of a word, in very different contexts."""
     sentences = read_sentences(options.text, options.max_sentences)
     words = [word for sentence in sentences for word in sentence]
     positions = [(number, i) for number, s in enumerate(sentences) for i in range(len(s))]
@@ -169,14 +169,20 @@ def missing(word, words, options):
 
 
 def embed(found, sentences):
-    """Returns the top-layer vectors of all tokens minus their mean, of length 1, `[N, D]`."""
+    """Returns the vectors of all tokens for comparison by cosines, float array `[N, D]`.
+
+    They are the outputs of the top layer minus the mean of all tokens, scaled to length 1.
+    """
     vectors = np.concatenate(found.encode(sentences, layers="top"))
     vectors -= vectors.mean(axis=0)
     return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
 
 
 def varied_word(words, vectors):
-    """Returns the word, neither rare nor common, whose occurrences are the least similar."""
+    """Returns a word whose occurrences have the least similar vectors.
+
+    Rare and very common words are not considered if there are others.
+    """
     counts = collections.Counter(word for word in words if word.isalpha() and len(word) > 2)
     most = max(COMMON * len(words), OFTEN)
     candidates = {word for word, count in counts.items() if OFTEN <= count <= most}
@@ -200,8 +206,8 @@ def mean_cosine(vectors):
 def most_different(vectors, count):
     """Returns the indices of up to `count` dissimilar unit vectors, in ascending order.
 
-    The least similar pair is chosen first, and then repeatedly the vector whose largest cosine with
-    those already chosen is the smallest.
+    The two least similar vectors are chosen first. Each next vector is the one whose most similar
+    chosen vector is the least similar to it.
     """
     cosines = vectors @ vectors.T  # [n, n]
     chosen = list(np.unravel_index(cosines.argmin(), cosines.shape)) if len(vectors) > 1 else [0]
@@ -213,7 +219,10 @@ def most_different(vectors, count):
 
 
 def nearest(vectors, token, positions, sentences, count):
-    """Yields `(index, cosine)` of the nearest tokens in other sentences, each context once."""
+    """Yields `(index, cosine)` for the `count` nearest tokens of a token, nearest first.
+
+    Tokens of the same sentence and repeated contexts are skipped.
+    """
     cosines = vectors @ vectors[token]  # [N]
     shown = {in_context(sentences, positions[token])}
     for other in np.argsort(-cosines, kind="stable").tolist():

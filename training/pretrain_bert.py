@@ -100,7 +100,7 @@ def train(options, earlier):
 
 
 def make_model(options, run):
-    """Returns the pretrainer, new or loaded from --init, and its tokenizer."""
+    """Returns a `BertPretrainer`, new or loaded from --init, and its tokenizer."""
     import keras
 
     from tfreps._src.models.sizes import BERT
@@ -159,7 +159,10 @@ def check_length(options, encoder):
 
 
 def make_train_batches(options, model, tokenizer):
-    """Returns the training batches and a dict of counts of the text, which it also prints."""
+    """Returns the training batches of this worker and a dict of counts of the text.
+
+    The counts are also printed.
+    """
     from tfreps._src.distribute.data_share import data_share
 
     share = data_share(options)
@@ -176,7 +179,10 @@ def make_train_batches(options, model, tokenizer):
 
 
 def make_batches(options, model, tokenizer, files, shuffle=False, **sizes):
-    """Returns the `MaskedLMBatches` of text files."""
+    """Returns the `MaskedLMBatches` of text files for the options.
+
+    `sizes` are the arguments `batch_tokens`, `batch_size` and `seed`.
+    """
     return data.MaskedLMBatches(
         data.read_documents(files, tokenizer, options.format, options.fields),
         tokenizer,
@@ -191,7 +197,7 @@ def make_batches(options, model, tokenizer, files, shuffle=False, **sizes):
 
 
 def count(batches):
-    """Returns a dict of the counts of a text: tokens, sentences, documents and so on."""
+    """Returns a dict of counts of the text in `batches`, such as the number of its tokens."""
     documents = batches.documents
     return {
         "tokens": documents.num_tokens,

@@ -105,7 +105,7 @@ def train(options, earlier):
 
 
 def read_vocabulary(options, earlier):
-    """Returns the vocabulary of the run to resume, else of --vocabulary, else of --init."""
+    """Returns the `Vocabulary` of the resumed run or, for a new run, of --vocabulary or --init."""
     from tfreps._src.presets import local_copy
 
     if earlier and earlier.vocabulary_path.exists():
@@ -119,9 +119,9 @@ def read_vocabulary(options, earlier):
 
 
 def make_model(options, vocabulary):
-    """Returns the pretrainer, new or loaded from --init, and a dict of Adagrad's accumulators.
+    """Returns a `BiLMPretrainer`, new or loaded from --init, and Adagrad's accumulators.
 
-    The dict maps paths of variables to arrays. It is empty for a new model.
+    The accumulators are a dict from paths of variables to arrays, which is empty for a new model.
     """
     from tfreps._src.models.precision import POLICIES
     from tfreps._src.models.sizes import ELMO
@@ -182,7 +182,7 @@ def make_batches(options, model, vocabulary, share):
 
 
 def make_held_out(options, model, vocabulary, counts, share):
-    """Returns the batches of --validation, and a sample of training batches to compare with.
+    """Returns the batches of --validation, and a sample of the training batches for comparison.
 
     Both are `None` without --validation. The sample is also `None` without a sampled softmax. If
     each worker reads its own files, the sample is drawn from the first file only.

@@ -67,7 +67,11 @@ def publish(options):
 
 
 def check_folder(options, form):
-    """Raises ValueError if the target is not a new or empty folder, or a flag does not apply."""
+    """Raises a ValueError if the target is not a new or empty folder.
+
+    Also raises a ValueError for a flag that applies only to uploads. `form` is the form of an
+    address for the message.
+    """
     if options.message is not None or options.private:
         flag = "--private" if options.private else "--message"
         raise ValueError(

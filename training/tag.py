@@ -108,10 +108,10 @@ def tag(options):
 
 
 def blocks(options, trained):
-    """Yields `(places, texts)` for each group of sentences.
+    """Yields tuples `(places, texts)`, one for each group of sentences.
 
-    `places` are their locations in the file, and `texts` the raw texts or, for tokenized input, the
-    lists of tokens.
+    `places` is a list of the locations of the sentences, such as `"a.txt, line 3"`. `texts` is a
+    list of raw texts or, for tokenized input, of lists of tokens.
     """
     if options.input_format != "text":
         kept = trained.run.options if trained.run else {}
@@ -130,11 +130,11 @@ def blocks(options, trained):
 
 
 def as_columns(prediction):
-    """Returns a line `token tag probability` for each token, and an empty line."""
+    """Returns a str with a line `token TAB tag TAB probability` per token, and an empty line."""
     rows = zip(prediction.tokens, prediction.tags, prediction.confidences, strict=True)
     return "".join(f"{token}\t{tag}\t{share:.4f}\n" for token, tag, share in rows) + "\n"
 
 
 def as_json_line(prediction):
-    """Returns a JSON line of the text, tokens, tags, probabilities and, with a scheme, spans."""
+    """Returns a line of JSON with the text, tokens, tags, probabilities and, if any, spans."""
     return json.dumps(prediction.asdict(digits=4), ensure_ascii=False) + "\n"

@@ -102,7 +102,7 @@ def read_texts(options):
 
 
 def sentences(texts, language):
-    """Returns an iterator over the sentences of the texts; empty texts have none."""
+    """Returns an iterator over the sentences of all texts, as str without blank sentences."""
     if importlib.util.find_spec("sentencex") is None:
         raise ValueError(
             "--split-sentences needs the package sentencex. Run: pip install sentencex."
@@ -114,7 +114,10 @@ def sentences(texts, language):
 
 
 def tokenized(texts, kind, options):
-    """Yields the tokens of each text; `kind` names the texts in the progress line."""
+    """Yields the list of tokens of each text, and prints the progress.
+
+    `kind` is the word for the texts in the progress line, such as "sentences".
+    """
     progress = make_progress(kind)
     for block in blocks(texts):
         rows = list(cut(block, options))

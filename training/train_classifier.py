@@ -191,9 +191,10 @@ def make_model(options, inputs, label_set):
 
 
 def measure(trained, parts):
-    """Returns a dict of the metrics of the validation and test data.
+    """Returns a dict from "validation" and "test" to the metrics on this part of the data.
 
-    For two labels, both are measured with the threshold that is best on the validation data.
+    For two labels, the metrics of both parts are computed with the threshold that is best on the
+    validation data.
     """
     from tfreps._src.reports.evaluation import evaluate_classifier
 

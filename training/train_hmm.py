@@ -183,7 +183,7 @@ def train(options):
 
 
 def read_unlabeled(options):
-    """Returns the list of tokens of each line of --unlabeled; `[]` without the option."""
+    """Returns a list of the tokens of each line of --unlabeled; `[]` without the option."""
     if not options.unlabeled:
         return []
     files = data.find_files(options.unlabeled)
@@ -197,14 +197,17 @@ def read_unlabeled(options):
 
 
 def token_ids(indexer, sentences):
-    """Returns a list with the token ids of each sentence, int `[T]`."""
+    """Returns a list of int arrays `[T]`, the token ids of each sentence."""
     lengths = [len(tokens) for tokens in sentences]
     row = indexer([[token for tokens in sentences for token in tokens]])["token_ids"].numpy()[0]
     return np.split(row, np.cumsum(lengths)[:-1])
 
 
 def make_score(model, indexer, tag_set, sentences):
-    """Returns a function that measures the token-weighted F1 on validation data, or `None`."""
+    """Returns a function that measures the token-weighted F1 of the model on `sentences`.
+
+    `sentences` is the validation data. If it is empty, returns `None`.
+    """
     from tfreps.metrics import WeightedTokenF1
 
     if not sentences:
@@ -222,10 +225,14 @@ def make_score(model, indexer, tag_set, sentences):
 
 
 def smooth(model, counts, options, score):
-    """Sets the probabilities of the model. With "tuned", tunes the smoothing table by table.
+    """Sets the probabilities of the model from counts, with the smoothing in the options.
+
+    With `--smoothing tuned`, the smoothing of each table of probabilities is tuned in turn, so that
+    `score` is highest.
 
     Returns:
-        dict. Maps the name of each table to its smoothing, or `"floor"` to the floor.
+        dict from the name of each table to its smoothing. With `--floor`, the only key is
+        `"floor"`.
     """
     tables = ["emission", "transition", "initial"] + ["end"] * options.use_end
     if options.floor is not None:
@@ -252,9 +259,10 @@ def smooth(model, counts, options, score):
 
 
 def learn_more(model, ids, counts, smoothing, options, score):
-    """Runs Baum-Welch, keeps one step, and returns a dict of results.
+    """Trains the model with Baum-Welch, selects one of the steps, and returns a dict of results.
 
-    The step is the one that is best on the validation data, or the last one without such data.
+    The weights after the selected step become those of the model. It is the step that is best on
+    the validation data or, without such data, the last one.
     """
     steps, kept = [], (score() if score else None, 0, model.get_weights())
 

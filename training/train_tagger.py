@@ -118,7 +118,7 @@ def train(options, earlier):
 
 
 def make_batches(options, parts, part, indexer, tag_set):
-    """Returns the batches of one part of the data, or `None` if there is no data."""
+    """Returns the `SequenceBatches` of one part of the data, or `None` if this part is empty."""
     if not parts[part]:
         return None
     order = {"vectors": getattr(options, f"{part}_vectors")}
@@ -131,7 +131,10 @@ def make_batches(options, parts, part, indexer, tag_set):
 
 
 def make_model(options, inputs, tag_set):
-    """Returns the tagger, without a projection for encoders that output scores."""
+    """Returns a new `Tagger` on the encoder that the options describe.
+
+    If the outputs of the encoder are already the scores of tags, the tagger has no projection.
+    """
     from tfreps._src.fitting.encoders import make_encoder, make_linear
     from tfreps.models import Tagger
 

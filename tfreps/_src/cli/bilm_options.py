@@ -6,7 +6,7 @@ from tfreps._src.cli.options import Option, listed
 
 
 def _state(value):
-    """Returns the value of --elmo-initial-state; raises an error with the reason for `carry`."""
+    """Returns the value of --elmo-initial-state unchanged; raises an error for `carry`."""
     if value == "carry":
         raise argparse.ArgumentTypeError(
             "must be zero or warm; with carry, the vectors of a sentence would depend on the "
@@ -53,7 +53,7 @@ def reading_options(bilm) -> dict:
 
 
 def chosen_model(options) -> tuple[str, dict]:
-    """Returns the path and the keyword arguments of `tfreps.load` for the model of the options."""
+    """Returns the path of the chosen model, and a dict of keyword arguments for `tfreps.load`."""
     files = {"--elmo-config": options.elmo_config, "--elmo-weights": options.elmo_weights}
     if (None in files.values()) if options.model is None else any(files.values()):
         given = [] if options.model is None else [f"MODEL {options.model}"]

@@ -162,9 +162,10 @@ class Command:
     def parser(
         self, given: dict | None = None, levels: tuple[str, ...] = (COMMON, ADVANCED)
     ) -> argparse.ArgumentParser:
-        """Returns the parser, in which the values of the dict `given` replace defaults.
+        """Returns a parser of the options whose level is in `levels`.
 
-        `levels` selects the options that it has. A parser with keys is only used to show help.
+        The values of the dict `given` replace the defaults of the options. A parser with keys is
+        used only to show help.
         """
         parser = Parser(
             prog=f"tfreps {self.name}",
@@ -196,7 +197,10 @@ class Command:
         return parser
 
     def help_text(self, is_complete: bool = False) -> str:
-        """Returns the help: the common options or, if `is_complete`, all options and keys."""
+        """Returns the text of the help.
+
+        It contains the common options or, if `is_complete` is `True`, all options and keys.
+        """
         levels = (COMMON, ADVANCED, KEY) if is_complete else (COMMON,)
         return self.parser(levels=levels).format_help()
 
@@ -210,7 +214,7 @@ class Command:
         return " ".join([f"tfreps {self.name}", *words, "[options]"])
 
     def _is_required(self, name):
-        """Returns True if an option must be given as a flag, and not by the run to resume."""
+        """Returns True if the user must give an option, because no resumed run can provide it."""
         return self.options[name].required is True and (not self.resumes or name == "run")
 
     def _example_lines(self):
@@ -218,7 +222,10 @@ class Command:
         return ["\n".join(["examples:", *lines])] if lines else []
 
     def _note(self, levels):
-        """Returns the last line of the help, which names `--help-all` or explains keys, or None."""
+        """Returns the last line of the help for options of `levels`, or `None`.
+
+        For common options, the line names `--help-all`. For keys, it says how to set a key.
+        """
         more = sum(option.level == ADVANCED for option in self.options.values())
         counts = {"more option": more, "key": len(self.keys)}
         shown = [f"{n} {what}{'s' * (n > 1)}" for what, n in counts.items() if n]
@@ -282,7 +289,10 @@ class Command:
         return about.replace("%", "%%")
 
     def typed_flags(self) -> dict[str, str]:
-        """Returns a dict that maps flags to themselves, and flags of keys to `--set NAME`."""
+        """Returns a dict from the flag of each option to what a user types to give the option.
+
+        For most options, this is the flag itself; for a key, it is `--set NAME`.
+        """
         names = [
             *self.options,
             *(f"no_{n}" for n, row in self.options.items() if row.default is True),
@@ -303,14 +313,14 @@ class Command:
                 parser.error(f"there is no option {flag}{hint}")
 
     def _with_value(self, typed):
-        """Returns `--set NAME=VALUE` for a key without a value; flags are returned unchanged."""
+        """Returns `--set NAME=VALUE` if `typed` is `--set NAME`, or else `typed` unchanged."""
         name = typed.removeprefix("--set ")
         if name == typed or "=" in name:
             return typed
         return f"{typed}={value_name(name, self.options[name])}"
 
     def _given(self, argv):
-        """Returns a dict of the options in --config, in --set, and in the run to resume."""
+        """Returns a dict of the options that --config, --set or the run to resume contains."""
         first = Parser(prog=f"tfreps {self.name}", add_help=False, allow_abbrev=False)
         first.add_argument("--config")
         if self.keys:
@@ -336,7 +346,10 @@ class Command:
         return given
 
     def _earlier(self, path):
-        """Returns the options in options.json that a resumed run inherits; `{}` if none."""
+        """Returns a dict of the options in the file `path`, an options.json, for a resumed run.
+
+        The dict is empty if the file does not exist or contains no options.
+        """
         options = read_json(path).get("options") if path.is_file() else None
         if not isinstance(options, dict):
             return {}  # no run, or a damaged one, which raises an error when it is opened

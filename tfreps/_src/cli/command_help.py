@@ -19,7 +19,7 @@ class Parser(argparse.ArgumentParser):
 
 
 class Show(argparse.Action):
-    """Action of a flag that prints a text, which the function `text` returns, and ends."""
+    """Action of a flag that prints the result of the function `text` and ends the command."""
 
     def __init__(self, option_strings, dest, text, help):
         super().__init__(option_strings, argparse.SUPPRESS, nargs=0, help=help)
@@ -31,7 +31,7 @@ class Show(argparse.Action):
 
 
 class HelpFormatter(argparse.HelpFormatter):
-    """Formatter that keeps the lines of the examples, and breaks no flag at a hyphen."""
+    """Formatter that does not rewrap the lines of examples or break flags at hyphens."""
 
     def _split_lines(self, text, width):
         return textwrap.wrap(" ".join(text.split()), width, break_on_hyphens=False)
@@ -54,7 +54,7 @@ def value_name(name: str, option: Option) -> str:
 
 
 def value_words(name: str, option: Option) -> str:
-    """Returns the value of an option or argument in the usage line, such as `FILE [FILE ...]`."""
+    """Returns the name of a value for the usage line, such as `[FILE]` or `FILE [FILE ...]`."""
     value = value_name(name, option._replace(choices=None))
     if option.many:
         return f"{value} [{value} ...]" if option.required else f"[{value} ...]"
@@ -62,7 +62,7 @@ def value_words(name: str, option: Option) -> str:
 
 
 def default_text(value) -> str:
-    """Returns a default as the help shows it, or "" if the help shows no default."""
+    """Returns the text that the help shows for a default value, or "" if it shows none."""
     if value in (None, False, "") and type(value) not in (int, float):
         return ""
     if value is True:

@@ -81,7 +81,10 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def run_alone(word: str) -> None:
-    """Handles `tfreps` without a command, such as `tfreps --help`."""
+    """Prints the help or the version for `tfreps --help` or `tfreps --version`.
+
+    `word` is the argument of `tfreps`. Raises a ValueError for any other word.
+    """
     if word in ("-h", "--help", "--help-all", "help"):
         print(overview())
     elif word == "--version":

@@ -256,7 +256,7 @@ ENCODERS = {
 
 
 def settle(options, head: str) -> None:
-    """Sets the options that are `None` and whose defaults depend on other options."""
+    """Sets those options that are `None` and have a default that depends on other options."""
     kind = ENCODERS[options.encoder]
     defaults = {"epochs": 30, "dropout": 0.5, "learning_rate": 1e-3, "schedule": "constant"}
     if options.encoder == "bert" and not options.bert_from_scratch:
@@ -279,9 +279,10 @@ def settle(options, head: str) -> None:
 
 
 def encoder_table(head: str) -> dict[str, Option]:
-    """Returns the options of all encoders that a head can use, with `encoder` first.
+    """Returns a table of the options of all encoders that a head can use, with `encoder` first.
 
-    Options of words and vectors, and those of the optimizer, belong to other groups of the help.
+    Options of words, vectors and the optimizer are left out, because they belong to other groups of
+    the help.
     """
     kinds = {name: kind for name, kind in ENCODERS.items() if head in kind.heads}
     about = "; ".join(f"{name}: {kind.help}" for name, kind in kinds.items())
@@ -295,10 +296,10 @@ def encoder_table(head: str) -> dict[str, Option]:
 
 
 def with_readers(table: dict[str, Option], head: str) -> dict[str, Option]:
-    """Returns a copy of a table in which options apply only to the encoders that read them.
+    """Returns a copy of a table in which each option requires an encoder that reads the option.
 
-    A rule with the names of these encoders is added to `needs` of each option that some encoders do
-    not read.
+    To the `needs` of each option that some encoders do not read, a rule is added with the names of
+    the encoders that read it.
     """
     kinds, found = {n: kind for n, kind in ENCODERS.items() if head in kind.heads}, {}
     for name, row in table.items():
@@ -311,7 +312,10 @@ def with_readers(table: dict[str, Option], head: str) -> dict[str, Option]:
 
 
 def labeling_groups(head: str, data: dict[str, Option], output: Group) -> list[Group]:
-    """Returns the groups of the options of train-tagger or train-classifier."""
+    """Returns the list of option groups of train-tagger or train-classifier.
+
+    `head` selects the command, and `data` and `output` are its own options.
+    """
     training = {name: row for name, row in LABELING.items() if name not in OPTIMIZER}
     words = "Vocabulary, word vectors and vectors of a biLM."
     groups = [

@@ -42,7 +42,8 @@ class TextPart(NamedTuple):
     """One part of the data: its texts, their tokens and where their vectors are stored.
 
     `num_truncated` is the number of texts that were truncated for a BERT model, counted before any
-    are held out. `stored` has the arguments of `SequenceBatches` that locate the stored vectors.
+    texts are held out. `stored` is a dict of the arguments of `SequenceBatches` that locate the
+    stored vectors.
     """
 
     texts: list[LabeledText]
@@ -64,10 +65,10 @@ class TextPart(NamedTuple):
 
 
 def read_files(files: list[str], options, kept=None) -> list[LabeledText]:
-    """Returns the labeled texts of files, including empty ones, read with the options.
+    """Returns the labeled texts of files, including empty texts, read with the options.
 
-    The options `kept` of a run replace options that are `None`; those of columns only if the run
-    was trained on files of the same format.
+    Options that are `None` are replaced with those in `kept`, a dict of the options of a run. The
+    options of columns are replaced only if the run was trained on files of the same format.
     """
     how, kept = {name: getattr(options, name) for name in OPTIONS}, kept or {}
     same = OPTIONS if options.format in (None, kept.get("format")) else ("encoding",)
@@ -77,7 +78,7 @@ def read_files(files: list[str], options, kept=None) -> list[LabeledText]:
 
 
 def read_parts(options, bert=None) -> dict[str, TextPart]:
-    """Returns a dict from "train", "validation" and "test" to the given parts of the data.
+    """Returns a dict from "train", "validation" and "test" to those parts that the options name.
 
     Without --validation, a share of the training texts is held out for it.
     """

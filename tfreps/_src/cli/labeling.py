@@ -11,14 +11,20 @@ from tfreps._src.reports.calibration import format_calibration
 
 
 def prepare(options, earlier):
-    """Sets the precision for the encoder, the seed and determinism, before weights are created."""
+    """Sets the precision, the random seed and determinism of a training run.
+
+    It must be called before weights are created. `earlier` is the run to resume, or `None`.
+    """
     name = ENCODERS[options.encoder].width
     width = getattr(options, name) if name else None
     training.prepare(options, earlier, options.encoder, options.batch_size, print, width)
 
 
 def fit(model, batches, held_out, run, monitor, options, begun=None):
-    """Trains a model, prints the progress, and returns the result of `fitting.training.fit`."""
+    """Trains a model and prints the progress.
+
+    Returns the result of `fitting.training.fit`, which describes the arguments.
+    """
     if not held_out:
         print(
             "There is no validation data: the last weights are saved instead of the best ones. "

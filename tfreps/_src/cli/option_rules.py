@@ -28,17 +28,21 @@ class Term(NamedTuple):
 
     @classmethod
     def read(cls, text: str) -> "Term":
-        """Parses a term as it is written in a table: `elmo`, or `encoder=bilstm|slstm`."""
+        """Parses a term in the notation of tables, such as `elmo` or `encoder=bilstm|slstm`."""
         name, _, values = text.partition("=")
         return cls(name, tuple(values.split("|")) if values else ())
 
     def option(self, table: Table) -> str | None:
-        """Returns the name of the option that the term is about; None if the table lacks it."""
+        """Returns the name of the option in the term, or `None` if it is not in the table."""
         names = self.name, self.name.removeprefix("no_")
         return next((name for name in names if name in table), None)
 
     def holds(self, options, table: Table) -> bool:
-        """Returns True if the option of the term is given or, with values, has one of them."""
+        """Returns whether the option has one of `values` or, without `values`, is given.
+
+        An option is given if it differs from `None` and from its default. Returns `False` if the
+        command does not have the option.
+        """
         name = self.option(table)
         if name is None:
             return False
@@ -48,7 +52,10 @@ class Term(NamedTuple):
         return value is not None and value != table[name].default
 
     def words(self, table: Table) -> str:
-        """Returns the term as typed on the command line, with the first of several values."""
+        """Returns the term as a user types it, such as `--encoder bilstm`.
+
+        If the term has several values, the first one is used.
+        """
         typed = as_typed(self.name, table)
         joint = "=" if typed.startswith("--set ") else " "
         return joint.join([typed, *self.values[:1]])
@@ -117,12 +124,18 @@ def _rules(column):
 
 
 def _as_given(name, table):
-    """Returns the flag that changes an option: `--no-x` for a switch that is on by default."""
+    """Returns the flag that changes an option from its default.
+
+    For a switch that is on by default, this is `--no-x`.
+    """
     return as_typed(f"no_{name}" if table[name].default is True else name, table)
 
 
 def _is_met(rule, options, table):
-    """Returns True if a rule of `needs` holds, or if its condition does not hold."""
+    """Returns True if one of the terms of a rule of `needs` holds.
+
+    A rule of the form `TERMS if CONDITION` is also met if the condition does not hold.
+    """
     rule, _, condition = rule.partition(" if ")
     if condition and not Term.read(condition).holds(options, table):
         return True

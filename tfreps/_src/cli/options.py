@@ -44,14 +44,14 @@ class Option(NamedTuple):
 
 
 def as_flag(name: str) -> str:
-    """Returns the flag of an option."""
+    """Returns the flag of an option, such as `--batch-size` for `batch_size`."""
     return f"--{name.replace('_', '-')}"
 
 
 def as_typed(name: str, table: dict[str, Option]) -> str:
-    """Returns an option as it is given to a command: its flag, or `--set NAME` for a key.
+    """Returns what a user types to give an option: its flag or, for a key, `--set NAME`.
 
-    `no_x` means that the switch `x` is off.
+    The name `no_x` refers to the switch `x` when it is turned off.
     """
     plain = name if name in table else name.removeprefix("no_")
     if plain not in table or table[plain].level != KEY:
@@ -84,7 +84,7 @@ def listed(words: list[str], last: str = "and") -> str:
 
 
 def default_values(table: dict[str, Option]) -> dict:
-    """Returns the default values of options."""
+    """Returns a dict from the name of each option to its default value."""
     return {name: option.default for name, option in table.items()}
 
 
@@ -142,7 +142,10 @@ def from_json(value, option: Option):
 
 
 def from_text(text: str, option: Option):
-    """Converts the value of `--set KEY=VALUE`; lists are separated by commas."""
+    """Converts the value in `--set KEY=VALUE` to the type of its option.
+
+    The items of a list are separated by commas.
+    """
     is_list = option.many or option.repeated
     values = text.split(",") if is_list else [text]
     if option.kind in (int, float, bool):
@@ -151,7 +154,7 @@ def from_text(text: str, option: Option):
 
 
 def json_or_text(text: str):
-    """Parses a JSON text. Returns other text unchanged, so that a check rejects it."""
+    """Returns the value of a JSON text, or any other text unchanged, so that a check rejects it."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):

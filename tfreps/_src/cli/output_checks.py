@@ -34,7 +34,10 @@ def check_output(path: Path | None, overwrite: bool = False, inputs: Iterable[Pa
 
 
 def check_overwrite(path: Path, overwrite: bool = False, inputs: Iterable[Path] = ()) -> None:
-    """Raises a ValueError as `check_output` does, but accepts a parent folder that is missing."""
+    """Raises a ValueError if a command may not replace an existing file.
+
+    The rules are those of `check_output`, except that the parent folder may be missing.
+    """
     given = path
     path = pathlib.Path(path).resolve()  # also resolves "missing/../a.txt" to "a.txt"
     if not path.exists():
@@ -59,7 +62,7 @@ def _found(given: Path) -> list[Path | int]:
 
 
 def _holds(found: Path | int, path: pathlib.Path) -> bool:
-    """Returns True if an input is this file, or a folder that contains it at any depth."""
+    """Returns True if an input is the file `path`, or a folder that contains it at any depth."""
     try:
         is_same = os.path.samestat(os.stat(found), path.stat())
     except OSError:

@@ -35,7 +35,10 @@ def make_progress(what: str, total: int | None = None) -> Callable[[int, int], N
 
 
 def of_totals(progress: Callable[[int, int], None]) -> Callable[[int, int], None]:
-    """Returns a function that takes running totals, and calls `progress` with their increase."""
+    """Returns a function that takes the totals so far of items and of tokens.
+
+    It calls `progress` with the increase of both totals since the previous call.
+    """
     before = [0, 0]
 
     def update(things: int, tokens: int) -> None:
@@ -46,9 +49,10 @@ def of_totals(progress: Callable[[int, int], None]) -> Callable[[int, int], None
 
 
 def say_progress(text, final=False, progress=False):
-    """Prints a line; on a terminal, replaces the last line if it was not final.
+    """Prints a line to standard error.
 
-    A line with `progress=True` is printed only on a terminal.
+    On a terminal, the line replaces the last one, unless that was printed with `final=True`. A line
+    with `progress=True` is printed only on a terminal.
     """
     if sys.stderr.isatty():
         end = "\n" if final else ""

@@ -8,12 +8,12 @@ from tfreps._src.data.labeled.tagged_sentences import FORMATS, TaggedSentence, r
 
 
 def column(text):
-    """Returns the number of a column, or its name in CoNLL-U."""
+    """Returns the value of an option for a column: an int, or the name of a column in CoNLL-U."""
     return int(text) if text.removeprefix("-").isdecimal() else text
 
 
 def separator(text):
-    """Returns the separator that a word of the command line stands for."""
+    """Returns the separator of columns for the value of an option, such as a tab for `tab`."""
     return {"tab": "\t", "\\t": "\t", "space": " "}.get(text, text)
 
 
@@ -77,7 +77,10 @@ TEXT_OR_TAGGED = Option(
 
 
 def as_in_training(name: str, needs: str | tuple = ()) -> Option:
-    """Returns the option `name` of `COLUMNS` with the value of the training data as default."""
+    """Returns a copy of the option `name` of `COLUMNS`, whose default is that of the training data.
+
+    The help says so, and the default in the table is `None`.
+    """
     first = COLUMNS[name].about.partition(". ")[0].removesuffix(".")
     about = f"{first}. Defaults to that of the training data."
     return COLUMNS[name]._replace(default=None, about=about, needs=needs)
@@ -88,9 +91,9 @@ def read_tagged_files(
 ) -> list[TaggedSentence]:
     """Returns the tagged sentences of files, read with the options of a command.
 
-    `format` is the name of the option that contains the format. The options `kept` of a run replace
-    options that are `None`; columns and separator only if the run was trained on files of the same
-    format.
+    `format` is the name of the option that contains the format. Options that are `None` are
+    replaced with those in `kept`, a dict of the options of a run. Columns and separator are
+    replaced only if the run was trained on files of the same format.
     """
     kept = kept or {}
     kind = getattr(options, format) or kept.get("format", "conll")
@@ -102,7 +105,10 @@ def read_tagged_files(
 
 
 def read_parts(options) -> dict[str, list[TaggedSentence]]:
-    """Returns the sentences of --train, --validation and --test; `[]` for options not given."""
+    """Returns a dict of the tagged sentences in --train, --validation and --test.
+
+    The keys are "train", "validation" and "test". The list of an option that is not given is empty.
+    """
     given = {part: getattr(options, part) for part in PARTS}
     return {
         part: read_tagged_files(options, files) if files else [] for part, files in given.items()
@@ -145,7 +151,10 @@ def check_tokens(sentences, how: str, bert=None) -> None:
 
 
 def first_difference(expected: list[str], found: list[str]) -> tuple[str, list[str]]:
-    """Returns the first token that a tokenizer changes, and the tokens that it becomes."""
+    """Returns the first token that differs between two token lists of one text.
+
+    Returns a tuple of the token in `expected` and the list of tokens in `found` that replace it.
+    """
     pairs = itertools.zip_longest(expected, found)
     number = next(n for n, (ours, theirs) in enumerate(pairs) if ours != theirs)
     parts = []

@@ -18,13 +18,16 @@ BLOCK_CHARACTERS = 1 << 18  # a block ends after this many, so that the first re
 
 
 def line_limit(most: int) -> Option:
-    """Returns the option that limits the bytes of a line."""
+    """Returns the option for the maximum number of bytes in a line, whose default is `most`."""
     about = "Maximum number of bytes in a line. A longer line is an error."
     return Option(int, most, about, at_least=1)
 
 
 def read_sentences(options, at_once: int) -> Iterator[list[str]]:
-    """Yields blocks of sentences from the command line, the file or standard input."""
+    """Yields lists of sentences from the command line, the file or standard input.
+
+    A list contains at most `at_once` sentences.
+    """
     if options.file is not None and options.sentences:
         raise ValueError("--file cannot be combined with sentences on the command line.")
     if not options.sentences:

@@ -68,7 +68,7 @@ def run_training(command, options, train, may_change=()):
 
 
 def own_options(command):
-    """Returns the options of a command, except those about the run folder."""
+    """Returns a dict of the options of a command, except those about the run folder."""
     return {name: option for name, option in command.options.items() if name not in RUN}
 
 
@@ -101,9 +101,10 @@ def check_unchanged(run, options, names):
 
 
 def data_files(options):
-    """Returns a dict from the name of an option to the paths of its training data, in order.
+    """Returns a dict from each option that names training data to the list of their paths.
 
-    With --format folders, they are the paths of folders.
+    The paths are in the order in which the files are read. With --format folders, they are the
+    paths of folders.
     """
     found = {}
     for name in TRAINING_DATA:
@@ -126,10 +127,11 @@ def data_files(options):
 
 
 def begin_run(command, options, earlier):
-    """Creates the run folder unless a run is resumed, and sets the command shown after a signal.
+    """Creates the run folder of a new run, or updates the options of a resumed one.
 
-    The training data are recorded in the run folder unless this was done before. `fit_epochs`
-    stores the new values of options that may differ when a run is resumed, after all checks.
+    Also sets the command that is shown after a signal. The training data are recorded in the run
+    folder unless this was done before. `fit_epochs` stores the new values of options that may
+    differ when a run is resumed, after all checks.
 
     Returns the `RunFolder`, which is `earlier` unless that is `None`.
     """

@@ -75,7 +75,10 @@ class BertSignatures(Signatures):
         return {**self.outputs_of(self.encode(features), sequence_len), "tokens": tokens}
 
     def outputs_of(self, out, sequence_len):
-        """Returns the outputs of `default` except `tokens`, given the dict `out` from the encoder."""
+        """Returns a dict of the outputs of `default` except `tokens`.
+
+        `out` is the dict of outputs of the encoder.
+        """
         sequence = tf.cast(out["sequence_output"], tf.float32)  # [N, T, D]
         outputs = {"sequence_output": sequence, "default": mean_over_tokens(sequence, sequence_len)}
         if "pooled_output" in out:

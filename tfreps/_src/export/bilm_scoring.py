@@ -68,8 +68,8 @@ class Scoring:
         Returns:
             dict of float32 tensors in nats: `forward_surprise` `[N, T]` is -log p(token | all
             tokens before it), `backward_surprise` `[N, T]` is -log p(token | all tokens after it),
-            both 0 on padding. `end_surprise` and `start_surprise`, `[N]`, are the same for the end
-            and the start of the sentence. If `score` starts from the initial states, its
+            both 0 on padding. `end_surprise` and `start_surprise`, `[N]`, are these values for
+            the end and the start of the sentence. If `score` starts from the initial states, its
             `forward_nll` is the sum of `forward_surprise` and `end_surprise`, and its
             `backward_nll` is the sum of `backward_surprise` and `start_surprise`. `in_vocabulary`,
             int32 `[N, T]`, is 0 on padding and on tokens that are read as `<UNK>`, otherwise 1. A

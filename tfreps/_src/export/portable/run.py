@@ -57,7 +57,7 @@ class Model:
         return answers
 
     def read(self, text):
-        """Returns the tokens of a text, and a dict from features to a list of ids for each token."""
+        """Returns the tokens of a text, and a dict from features to lists of ids, one per token."""
         about = self.about["text"]
         text, longest = about["before"] + text, about["max_tokens"]
         if about["rules"] is None:  # a BERT model, which reads pieces
