@@ -179,7 +179,7 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
         return tf.reduce_max(tf.where(shown, positions, 0), axis=1)
 
     def _convolve(self, ids, lengths, characters, kernel):
-        """Returns each filter's maximum over the windows of a token, `[u, F]`, for ids `[u, C]`."""
+        """Returns the maximum of each filter over a token's windows, `[u, F]`, for ids `[u, C]`."""
         longest = tf.reduce_max(tf.concat([lengths, [1]], 0))
         starts = tf.minimum(longest + 1, self.max_characters)  # windows that can differ
         padding = self.num_character_ids - 1
@@ -219,7 +219,10 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
 
 @tf.custom_gradient
 def _window_maximum(y):
-    """Returns the maximum over windows, `[u, S, F]` to `[u, F]`. Equal maxima share a gradient."""
+    """Returns the maximum of `y`, float `[u, S, F]`, over the `S` windows: `[u, F]`.
+
+    If several windows have the maximum, they share its gradient equally.
+    """
     maximum = tf.reduce_max(y, axis=1)
 
     def gradient(d):
@@ -235,7 +238,11 @@ def _window_matmul(windows, kernel):
 
 
 def _fits(filters, first, starts):
-    """Returns True for filters that fit at each start from `first`: bool `[starts - first, F]`."""
+    """Returns True where a filter that starts at a position fits into the characters of a token.
+
+    The result is bool `[starts - first, F]`, for the positions from `first` to `starts - 1` and all
+    filters.
+    """
     widest = max(width for width, _ in filters)
     widths = [width for width, count in filters for _ in range(count)]
     room = first + widest - 1 - tf.range(first, tf.maximum(starts, first))  # [starts - first]

@@ -53,10 +53,10 @@ class CRF(Configurable, keras.layers.Layer):
 
     Args:
         num_tags: int. Number of tags `K`, at least 1.
-        allowed_transitions: bool, array or nested lists of shape `[K + 2, K + 2]`, [from, to].
-            Row and column `K` stand for the start of a sentence, and row and column `K + 1` for its
-            end. `tfreps.text.TagSet` creates the table of a tag scheme. If `None`, all transitions
-            are allowed. Defaults to `None`.
+        allowed_transitions: bool, array or nested lists of shape `[K + 2, K + 2]`, [from, to]. Row
+            and column `K` are the start of a sentence, and row and column `K + 1` are its end.
+            `tfreps.text.TagSet` creates the table of a tag scheme. If `None`, all transitions are
+            allowed. Defaults to `None`.
         constrain: str. `"both"` applies the constraints to the loss and to decoding, `"decode"` to
             decoding only. Has no effect without `allowed_transitions`. Defaults to `"both"`.
         transition_learning_rate_factor: float. Factor that multiplies the learning rate of the
@@ -476,7 +476,7 @@ class CRF(Configurable, keras.layers.Layer):
 
 
 class _ScoreRegularizer(keras.regularizers.Regularizer):
-    """Regularizer of weights that calls another one with the scores that they store.
+    """Regularizer that converts weights to scores, which it passes to another regularizer.
 
     It is a class because Keras 3.12 does not accept a plain function as a regularizer.
     """

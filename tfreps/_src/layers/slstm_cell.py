@@ -159,7 +159,10 @@ class SLSTMCell(Configurable, keras.layers.Layer):
         return self._exchange(inputs, (hidden, cell, *sentence), first, (real, real))
 
     def _exchange(self, inputs, states, first, masks, num_steps=1, embedding=None):
-        """Computes `num_steps` steps; see `layers.ops.slstm_steps.exchange`."""
+        """Computes `num_steps` steps, and returns the states after the last one.
+
+        `layers.ops.slstm_steps.exchange` describes the arguments.
+        """
         inputs = tf.cast(inputs, "float32")
         if self.input_term == "gate":
             embedding = None

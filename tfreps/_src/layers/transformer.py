@@ -187,7 +187,7 @@ class TransformerBlock(Configurable, keras.layers.Layer):
 
 
 def check_blocks(model):
-    """Raises a ValueError if a model cannot have blocks of its `hidden_dim` and `num_heads`."""
+    """Raises a ValueError if a size is below 1, or `num_heads` does not divide `hidden_dim`."""
     names = "hidden_dim", "num_layers", "num_heads"
     check_integers(1, **{name: getattr(model, name) for name in names})
     if model.hidden_dim % model.num_heads:
@@ -198,7 +198,7 @@ def check_blocks(model):
 
 
 def make_blocks(model):
-    """Returns a list of `num_layers` built blocks, with the options of the model by name."""
+    """Returns a list of `num_layers` built blocks with the options of the model."""
     options = shared_options(model, TransformerBlock)
     blocks = []
     for number in range(model.num_layers):

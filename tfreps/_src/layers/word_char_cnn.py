@@ -117,7 +117,12 @@ class WordCharCNNEncoder(Configurable, keras.layers.Layer):
         return tf.gather(*self._encode_distinct(inputs))
 
     def _encode_distinct(self, ids):
-        """Returns `(vectors, which)` as `CharCNNEncoder._encode_distinct` does."""
+        """Encodes each distinct token once.
+
+        Returns:
+            Tuple `(vectors, which)`: float32 `[D, projection_dim]` and int32 `[...]`. The vector of
+            each token is `tf.gather(vectors, which)`.
+        """
         ids = tf.cast(ids, "int32")
         distinct, which = distinct_rows(tf.reshape(ids, [-1, self.num_ids]))  # [D, 1 + C], [N]
         which = tf.reshape(which, tf.shape(ids)[:-1])

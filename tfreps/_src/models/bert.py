@@ -109,8 +109,8 @@ class BertEncoder(PublishedEncoder, WholeModel, keras.Model):
         ValueError: If an option is invalid, if `features` has no `token_ids` or uses a name from
             another library, such as `input_ids`, if the token ids are not integers, or if a shape
             is wrong.
-        tf.errors.InvalidArgumentError: If an id is out of range, or a text has more tokens than
-            there are learned positions.
+        tf.errors.InvalidArgumentError: If an id is out of range, or, with learned positions, a text
+            has more than `max_sequence_length` tokens.
 
     Reference: Devlin et al., 2019, "BERT"; Sanh et al., 2019, "DistilBERT"; Clark et al., 2020,
     "ELECTRA"; aespresso/a_journey_into_math_of_ml, "models/bert_model.py".

@@ -32,9 +32,10 @@ def copy_weights(target, source, parts=None) -> None:
 
 
 def changed_copy(model, **changes):
-    """Returns a copy of a model with its weights and some options changed, such as `trainable`.
+    """Returns a copy of a model with the same weights and with the options in `changes`.
 
-    The changes must not affect the names and shapes of the weights.
+    For example, `trainable` can be changed. The changes must not affect the names and shapes of the
+    weights.
     """
     copy = type(model).from_config({**model.get_config(), **changes})
     copy_weights(copy, model)

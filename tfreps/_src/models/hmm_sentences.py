@@ -119,7 +119,7 @@ def likelihood_and_gradients(token_ids, *tables):
 
 @functools.cache
 def in_a_graph(function, num_tags):
-    """Returns a `tf.function` of token ids `[B, T]` and four tables, which is traced only once."""
+    """Converts a function of token ids and four tables to a `tf.function` that is traced once."""
     shapes = [None, num_tags], [num_tags, num_tags], [num_tags], [num_tags]
     tables = [tf.TensorSpec(shape, "float32") for shape in shapes]
     signature = [tf.TensorSpec([None, None], "int32"), *tables]

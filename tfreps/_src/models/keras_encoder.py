@@ -15,7 +15,7 @@ _THEN = 'return `{"sequence_output": x, "mask": mask}`'
 
 
 def width_of(encoder: keras.Model, name: str = "sequence_output") -> int | None:
-    """Returns the width of an output of an encoder, or `None` if the encoder does not have it.
+    """Returns the width of the output `name` of an encoder, or `None` if there is no such output.
 
     `name` is `"sequence_output"` or `"pooled_output"`. In encoders of tfreps, their widths are the
     attributes `output_dim` and `pooled_dim`.
@@ -40,8 +40,8 @@ def width_of(encoder: keras.Model, name: str = "sequence_output") -> int | None:
 def encoded(encoder: keras.Model, features: object, training: bool = False) -> dict[str, tf.Tensor]:
     """Calls an encoder, and returns its outputs as a dict with `sequence_output` and `mask`.
 
-    For a plain Keras model whose output has no `mask`, it is the mask that Keras computes. If no
-    layer creates one, it is True everywhere.
+    For a plain Keras model whose output has no `mask`, the mask that Keras computes is returned or,
+    if no layer creates one, a mask that is True everywhere.
     """
     outputs = encoder(features, training=training)
     if not isinstance(outputs, dict):

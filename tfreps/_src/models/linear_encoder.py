@@ -149,7 +149,7 @@ class LinearEncoder(WholeModel, keras.Model):
 
     @property
     def _window(self):
-        """Returns the numbers of tokens to the left and right that the output of a token reads."""
+        """Numbers of tokens to the left and to the right that affect the output of a token."""
         parts = self.unigram_offsets, self.bigram_offsets, self.trigram_offsets
         ends = [offset + n for n, offsets in enumerate(parts) for offset in offsets]
         starts = [offset for offsets in parts for offset in offsets]

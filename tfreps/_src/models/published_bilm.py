@@ -239,9 +239,10 @@ class PublishedElmo(PresetMethods):
         mix_weights: Sequence[float] | None = None,
         **options: Any,
     ) -> Model:
-        """Loads an `Elmo`, or puts a new one on a biLM.
+        """Loads an `Elmo`, or loads a biLM and creates a new `Elmo` with it.
 
-        The options are those of the new `Elmo`. For `None` (the default), its default applies.
+        The options are those of the new `Elmo`. An option that is `None` (the default) has the
+        default value of `Elmo`.
 
         Args:
             source: str or path-like. A source that `BiLM.from_preset` or

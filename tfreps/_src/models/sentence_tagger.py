@@ -104,7 +104,8 @@ class SentenceTagger:
 
         Args:
             features: As in `decode`.
-            threshold: float from 0.001 to 1. The lowest probability. Defaults to 0.1.
+            threshold: float from 0.001 to 1. Minimum probability of a returned span. Defaults to
+                0.1.
 
         Returns:
             Tuple `(spans, log_probabilities)` with the most probable spans of each sentence first.

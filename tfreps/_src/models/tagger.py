@@ -332,7 +332,10 @@ class Tagger(SentenceTagger, PublishedTagger, SentenceLossModel, keras.Model):
 
     @property
     def _window(self):
-        """Returns the window of the emissions: that of the encoder and of the linear model."""
+        """Numbers of tokens to the left and to the right that affect the emissions of a token.
+
+        The property is `None` if the encoder has no such limits.
+        """
         parts = [self.encoder] if self.linear is None else [self.encoder, self.linear]
         windows = [getattr(part, "_window", None) for part in parts]
         return None if None in windows else tuple(map(max, zip(*windows, strict=True)))

@@ -182,7 +182,10 @@ class TokenEmbedder(WholeModel, keras.Model):
 
     @property
     def _window(self):
-        """Returns (0, 0), because the vectors of a token depend on it alone, except with ELMo."""
+        """Numbers of tokens to the left and to the right that affect the vector of a token.
+
+        The property is `(0, 0)`, or `None` with ELMo, whose vectors depend on the whole sentence.
+        """
         return (0, 0) if self.elmo is None else None
 
     def _input_signatures(self):

@@ -68,7 +68,8 @@ class TransformerEncoder(WholeModel, keras.Model):
 
     Raises:
         ValueError: If an option is invalid, or `hidden_dim` is not a multiple of `num_heads`.
-        tf.errors.InvalidArgumentError: If a text has more tokens than there are learned positions.
+        tf.errors.InvalidArgumentError: If, with learned positions, a text has more than
+            `max_sequence_length` tokens.
 
     Reference: Vaswani et al., 2017, "Attention Is All You Need".
 

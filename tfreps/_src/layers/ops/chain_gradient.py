@@ -21,7 +21,7 @@ TINY = 1e-30
 
 
 def log_normalizer(emissions, mask, transitions, start, end):
-    """Implements `chain.log_normalizer` for float32 scores and a bool mask."""
+    """Computes `log Z`, float32 `[B]`, with the gradient that `chain.log_normalizer` describes."""
 
     @tf.custom_gradient
     def run(emissions, transitions, start, end):
@@ -51,7 +51,7 @@ def log_normalizer(emissions, mask, transitions, start, end):
 
 
 def token_log_probabilities(tags, emissions, mask, transitions, start, end):
-    """Implements `layers.ops.chain.token_log_probabilities`, for int32 tags.
+    """Computes what `chain.token_log_probabilities` describes, `[B, T]`, for int32 tags.
 
     Each value is the score of one step and one token, plus the suffix score after the token,
     minus the suffix score before it. Apart from the terms of that step and token, the gradient of

@@ -79,9 +79,9 @@ def likely_spans(emissions, mask, transitions, start, end, states, threshold):
     """Returns all spans whose probability is at least `threshold`, the most probable ones first.
 
     A sequence has at most one span at a token, so that the probabilities of all spans that cover a
-    token have a sum of at most 1. Of the begun spans, those with the `1 / threshold` highest
-    probabilities to cover a token are kept at each token; no other span can reach the threshold.
-    The time is proportional to the number of tokens, whatever the length of the spans.
+    token have a sum of at most 1. At each token, only the `1 / threshold` spans that are most
+    likely to cover it are continued; no other span can reach the threshold. The time is
+    proportional to the number of tokens, whatever the length of the spans.
 
     Args:
         emissions, mask, transitions, start, end: As in `ops.chain`, float32 and bool.
@@ -160,8 +160,9 @@ def _refined(emissions, mask, transitions, start, end, states):
 class _Posterior(NamedTuple):
     """Posterior of a chain: the parts of `p_t(j | i)`, and the probability of each state `i`.
 
-    `onward` and `before` are float32 `[P, B, S]`, `flow` is the log of the probability of each
-    state before a position, `[P, B, S]`, and `total` the log normalizer, `[B]`.
+    `chain_gradient.expected_counts` defines `p_t(j | i)`. `onward` and `before` are its parts,
+    float32 `[P, B, S]`; `flow` is the log of the probability of each state before a position,
+    `[P, B, S]`; and `total` is the log normalizer, `[B]`.
     """
 
     onward: Any
@@ -253,11 +254,11 @@ class _SpanSteps(NamedTuple):
         return log_sum_exp(tf.maximum(value, FORBIDDEN), -1)
 
     def leave_at_end(self, value, kind):
-        """Returns the log probability that each span ends with the sentence, `[B, N]`."""
+        """Returns the log probability of each span that it ends at the last token, `[B, N]`."""
         return log_sum_exp(tf.maximum(value + tf.gather(self.at_end, kind), FORBIDDEN), -1)
 
     def _of(self, values, kind):
-        """Returns the values of the states of each span's type, `[B, N, W]`."""
+        """Selects the states that belong to each span's type: `[B, N, S]` to `[B, N, W]`."""
         return tf.gather(values, tf.gather(self.members, kind), batch_dims=2)
 
 

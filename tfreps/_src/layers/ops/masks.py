@@ -16,7 +16,7 @@ def as_mask(mask, x):
 
 
 def full_mask(mask, x):
-    """Returns the mask of the tokens `x` as bool `[B, T]`, which is True everywhere for `None`."""
+    """Returns the mask of the tokens `x` as bool `[B, T]`; all are real if `mask` is `None`."""
     return tf.ones(tf.shape(x)[:2], "bool") if mask is None else as_mask(mask, x)
 
 

@@ -13,7 +13,10 @@ _PORTABLE = contextvars.ContextVar("portable", default=False)
 
 @contextlib.contextmanager
 def portable_graph():
-    """Makes the layers that are called or traced inside this context use their portable form."""
+    """Context manager in which layers use only operations that ONNX Runtime and LiteRT support.
+
+    It applies to layers that are called or traced inside the context.
+    """
     token = _PORTABLE.set(True)
     try:
         yield

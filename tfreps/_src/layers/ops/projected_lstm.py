@@ -72,7 +72,7 @@ def projected_lstm(
 def _traced(options, *sizes):
     """Returns a `tf.function` that all layers with these options and sizes share in a graph.
 
-    The graph of an exported ELMo is a fifth as large as with the operations of each layer.
+    This makes the graph of an exported ELMo five times smaller.
     """
     del sizes
 
@@ -137,7 +137,10 @@ def _forward(inputs, mask, distinct, hidden, cell, weights, options, keep):
 
 
 def _in_tensors(from_inputs, mask, hidden, cell, recurrent, projection, options):
-    """Returns the results of `_forward`, computed in the portable form, with an empty tape."""
+    """Computes what `_forward` returns, with operations that ONNX Runtime and LiteRT support.
+
+    The last item of the result, the values for the gradient, is empty.
+    """
     num_steps = tf.shape(from_inputs)[0]
     if mask is None:
         mask = tf.ones([*tf.unstack(tf.shape(from_inputs)[:2]), 1])

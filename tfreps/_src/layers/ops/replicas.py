@@ -22,9 +22,10 @@ def replica_number():
 
 
 def sum_over_replicas(values):
-    """Returns the sums of a tensor, or of a list of tensors and slices, over all replicas.
+    """Sums a tensor, or each item of a list of tensors and `tf.IndexedSlices`, over all replicas.
 
-    All replicas must call this function. A sum of slices can contain a row more than once.
+    All replicas must call this function. A sum of `tf.IndexedSlices` can contain a row more than
+    once.
     """
     if num_replicas() == 1:
         return values
@@ -36,7 +37,8 @@ def own_rows(size, replica=None, replicas=None):
 
         first_r = floor(r * size / N),    end_r = first_{r+1}
 
-    By default, `replica` is the current replica, and `replicas` is the number of replicas.
+    Here `r` is `replica`, by default the current one, and `N` is `replicas`, by default their
+    number.
     """
     replica = replica_number() if replica is None else replica
     replicas = num_replicas() if replicas is None else replicas

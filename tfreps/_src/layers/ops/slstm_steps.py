@@ -185,7 +185,7 @@ def _product(x, kernel, dtype):
 
 
 def _from_nodes(form, weights, node_hidden, mean, dtype):
-    """Returns the terms of gates that depend on the sentence nodes: of words, and of these nodes.
+    """Returns what the sentence nodes add to the gates of the words, and to their own gates.
 
     The first result, `[B, G*H]`, is added to the gates of every word. The second, `[S, B, 3*H]`,
     has all terms of the sentence nodes' gates that do not depend on a single word.
@@ -204,7 +204,7 @@ def _from_nodes(form, weights, node_hidden, mean, dtype):
 
 
 def _word_update(form, from_inputs, embedding, updated, dtype):
-    """Returns the function of a step that computes the hidden and cell states of the words.
+    """Returns a function that computes the hidden and cell states of the words for one step.
 
     Its gradient is hand-written: the gradients of all gates are one matrix, `[B*T, G*H]`, which is
     multiplied by the kernel and by the hidden states. `low_source` is `source` in the dtype of the
@@ -269,7 +269,7 @@ class _WordGates:
         self.squashed = tf.tanh(self.cell)
 
     def gradients(self, d_hidden, d_cell):
-        """Returns the gradients of `x`, `[B, T, G*H]`, and of the terms."""
+        """Returns the gradients with respect to `x`, `[B, T, G*H]`, and to each of the `terms`."""
         d_cell = (d_cell + _through_tanh(self.squashed, d_hidden * self.output)) * self.updated
         weighed = d_cell * self.scale
         d_values = [weighed * self.parts[n] for n in range(len(self.values))]
@@ -286,7 +286,10 @@ class _WordGates:
 
 
 def _from_neighbors(gradient, groups):
-    """Returns the gradient of `x`, `[B, T, D]`, for that of its `neighbors`, `[B, T, N*D]`."""
+    """Returns the gradient with respect to `x`, given that with respect to its `neighbors`.
+
+    The result is `[B, T, D]`, and `gradient` is `[B, T, N*D]` for N groups of neighbors.
+    """
     parts = tf.split(gradient, len(groups), axis=2)
     return _sum(
         neighbors(part, [tuple(-offset for offset in group)])[0]
