@@ -73,7 +73,7 @@ def load_latest_checkpoint(folder: str | os.PathLike[str]) -> Checkpoint | None:
 
 
 def list_checkpoints(folder: pathlib.Path) -> list[tuple[int, pathlib.Path]]:
-    """Returns `(step, path)` of each checkpoint in a folder, by its file name, the newest first."""
+    """Returns a list of `(step, path)` for the checkpoint files in a folder, the newest first."""
     if not folder.is_dir():
         return []
     named = ((NAME.fullmatch(path.name), path) for path in folder.iterdir())

@@ -47,7 +47,7 @@ def open_safetensors(path: Path) -> Arrays:
 
 
 def joined(paths: list[Path], open_one: Callable[[Path], Arrays]) -> Arrays:
-    """Returns the arrays of several files, which must all have different names."""
+    """Returns the arrays of several files; no array name may occur in two of them."""
     places: dict[str, tuple[Path, Arrays]] = {}
     for path in paths:
         found = open_one(path)

@@ -64,7 +64,7 @@ def _indexed(path: Path, open_one: Callable[[Path], Arrays]) -> Arrays:
     """Returns the arrays of the files that the index at `path` lists.
 
     Raises:
-        ValueError: If the files contain other arrays than the index lists.
+        ValueError: If the arrays in the files are not exactly those that the index lists.
     """
     files = read_json(path).get("weight_map")
     if not isinstance(files, dict) or not all(

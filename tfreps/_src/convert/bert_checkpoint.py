@@ -69,7 +69,7 @@ class Checkpoint(NamedTuple):
 
 
 def read_encoder(checkpoint: Checkpoint, **overrides: Any) -> BertEncoder:
-    """Returns the encoder of a checkpoint, as described in `BertEncoder.from_pretrained`."""
+    """Returns the encoder of a checkpoint; `overrides` replace options of the checkpoint."""
     return _read(checkpoint, overrides, [], lambda encoder: (encoder, {}))
 
 
@@ -303,7 +303,7 @@ def _head(checkpoint: Checkpoint, model: type, other: str) -> tuple[list[str], l
 
 
 def _second_task(checkpoint: Checkpoint) -> tuple[list[str], list[Row]]:
-    """Returns the labels of the next-sentence head, ordered by id, and a `Row` for each array."""
+    """Returns the labels of the next-sentence head by id, and a `Row` for each of its arrays."""
     rows = next_sentence_rows(checkpoint.names, checkpoint.options, "head")
     if not has(rows, checkpoint.arrays.shapes):
         raise ValueError(

@@ -61,7 +61,7 @@ class HuggingFaceNames:
     output = dense
 
     def without_use(self, name: str) -> bool:
-        """Returns True for an array that is not read: a copy, `position_ids`, or part of a head."""
+        """Returns True for an array that is not read: a copy, `position_ids` or part of a head."""
         copies = self.family.decoder, *self.family.token_biases
         is_count = name == self.prefix + "embeddings.position_ids"
         return is_count or name in copies or name.startswith(self.family.unused)
@@ -108,7 +108,7 @@ class GoogleNames:
         return [kernel, Row(f"{stem}bias", (to_dim,), f"{ours}/bias")]
 
     def without_use(self, name: str) -> bool:
-        """Returns True for an array that is not read: the step count, a slot, or a SQuAD head."""
+        """Returns True for an array that is not read: step count, optimizer slot or SQuAD head."""
         is_slot = name.rsplit("/", 1)[-1] in SLOTS
         return name == "global_step" or is_slot or name.startswith("cls/squad/")
 

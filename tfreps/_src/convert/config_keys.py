@@ -70,7 +70,7 @@ def positive(value: Any) -> tuple[str, bool]:
 
 
 def clip(value: Any) -> tuple[str, bool]:
-    """Returns "a positive number or null", and True if `value` is one or `None`."""
+    """Returns "a positive number or null", and True if `value` is positive or `None`."""
     return "a positive number or null", value is None or positive(value)[1]
 
 

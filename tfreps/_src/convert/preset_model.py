@@ -43,7 +43,7 @@ def write_preset_model(model: Any, folder: str | os.PathLike[str], next_label: i
 
 
 def read_preset_model(folder: str | os.PathLike[str]) -> Any:
-    """Reads the model that `write_preset_model` wrote, without running code from the files."""
+    """Returns the model that `write_preset_model` wrote, without running code from the files."""
     file = pathlib.Path(folder, CONFIG)
     config = read_json(file)
     about = config.get(KEY)

@@ -126,7 +126,7 @@ def read_embedder(
     encoder_options: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> SentenceEmbedder:
-    """Returns a `SentenceEmbedder`, as described in `SentenceEmbedder.from_pretrained`."""
+    """Loads a `SentenceEmbedder` from a folder; see `SentenceEmbedder.from_pretrained`."""
     transformer, pooling, *others = read_modules(folder)
     checkpoint = open_hugging_face(transformer.folder)
     encoder = read_encoder(checkpoint, **{"pooler": False, **(encoder_options or {})})
@@ -168,7 +168,7 @@ def write_embedder(
     folder: str | os.PathLike[str],
     settings: TextSettings | None = None,
 ) -> None:
-    """Writes the folder of a `SentenceEmbedder`, without the vocabulary."""
+    """Writes a `SentenceEmbedder` to a folder for sentence-transformers, without the vocabulary."""
     settings = settings or TextSettings()
     if not isinstance(model.encoder, BertEncoder):
         raise ValueError(

@@ -169,7 +169,7 @@ def finite(array: np.ndarray, name: str, source: str) -> np.ndarray:
 
 
 def _by_weight(rows: Sequence[Row]) -> dict[str, list[Row]]:
-    """Returns the rows of each weight, by the weight's path and sorted by part.
+    """Returns a dict from the path of each weight to its rows, sorted by part.
 
     Raises:
         ValueError: If a part of a weight is missing or occurs twice.

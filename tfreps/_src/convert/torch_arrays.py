@@ -39,7 +39,7 @@ class Storage(NamedTuple):
 
     @property
     def num_bytes(self) -> int:
-        """Number of bytes of the data."""
+        """Size of the data in bytes."""
         return self.size * self.dtype.itemsize
 
 
@@ -66,7 +66,7 @@ def pickles_in(data: bytes) -> tuple[PickledValues, dict[str, Storage]]:
 
 
 def state_dict(value: Any) -> dict[str, StoredArray]:
-    """Returns the entry `model_state_dict` of a pickled dict, or else this dict: arrays by name."""
+    """Returns a dict from names to arrays: `value`, or its entry `model_state_dict`."""
     found = value.get(STATE_DICT, value) if type(value) is dict else value
     if type(found) is not dict or not all(type(a) is StoredArray for a in found.values()):
         raise ValueError("it contains something other than a dict from names to arrays")

@@ -53,7 +53,7 @@ class Description(NamedTuple):
 
 
 def is_torch(path: Path) -> bool:
-    """Returns True if a file starts like a file of `torch.save`, as every zip archive does."""
+    """Returns True if a file looks like one of `torch.save`; newer ones are zip archives."""
     if not path.is_file():
         return False
     with open(path, "rb") as file:
@@ -129,7 +129,7 @@ def _in_zip(file: BinaryIO, size: int) -> Description:
 
 
 def _content(file: BinaryIO, inside: dict[str, zipfile.ZipInfo], name: str, size: int) -> bytes:
-    """Returns the content of a zip member that has at most `MOST_BYTES` bytes."""
+    """Returns the bytes of a zip member; raises a ValueError if it has more than `MOST_BYTES`."""
     if name not in inside:
         raise ValueError(f"it is a zip archive without a member {name}")
     position = _position(file, inside[name], size)

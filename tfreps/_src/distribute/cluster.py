@@ -81,7 +81,7 @@ def read_cluster(environ: Mapping[str, str]) -> Cluster | None:
 
 
 def check_port_is_free(address: str) -> None:
-    """Raises ValueError if this process cannot listen on the port of its own address."""
+    """Raises ValueError if this process cannot listen on the port of `address`."""
     _listen(address).close()
 
 

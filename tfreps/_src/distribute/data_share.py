@@ -73,9 +73,10 @@ class DataShare:
         return paths[self.own]
 
     def part(self, name, number):
-        """Returns the size of this worker's part of a global batch, which the option `name` sets.
+        """Returns the size of this worker's part of a global batch.
 
-        `None` is returned unchanged.
+        `number` is the size of the global batch, the value of the option `name`. `None` is returned
+        unchanged.
         """
         if number is None:
             return None

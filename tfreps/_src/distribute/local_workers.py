@@ -101,8 +101,8 @@ def run_workers(
 def local_addresses(count: int, first_port: int | None = None) -> tuple[str, ...]:
     """Returns addresses on this machine whose ports are free now.
 
-    With `first_port`, the ports are consecutive, and one that is above 65535 or cannot be used
-    raises a ValueError. Otherwise, the operating system chooses them.
+    With `first_port`, the ports are consecutive, and a ValueError is raised if one of them is above
+    65535 or in use. Otherwise, the operating system chooses them.
     """
     if first_port is None:
         with contextlib.ExitStack() as stack:  # all at once, so that the ports differ
@@ -256,7 +256,7 @@ def _kill(workers):
 
 
 def _exit_code(code):
-    """Returns an exit code as a shell does: 128 + n for a process that signal n killed."""
+    """Converts the return code of a process to that of a shell: 128 + n if signal n killed it."""
     return code if code >= 0 else 128 - code
 
 

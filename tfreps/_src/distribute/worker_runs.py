@@ -42,7 +42,7 @@ class WorkerRun(RunFolder):
         """Does nothing, because worker 0 writes the results."""
 
     def save_model(self, model):
-        """Reads all variables of the model, as saving does on worker 0."""
+        """Saves the model to a temporary file, because all workers must take part in saving."""
         with tempfile.TemporaryDirectory(dir=self._scratch) as folder:
             save_archive(model, pathlib.Path(folder, "model.keras"))
 

@@ -109,7 +109,7 @@ def check_place(path: Path) -> None:
 
 
 def _finish_file(temporary: pathlib.Path, target: pathlib.Path, durable: bool) -> None:
-    """Copies the permissions of an earlier file; if `durable`, first flushes the file to disk."""
+    """Copies the permissions of `target` to `temporary`; if `durable`, first flushes it to disk."""
     if durable:
         with open(temporary, "rb+") as file:
             os.fsync(file.fileno())

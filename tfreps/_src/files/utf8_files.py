@@ -32,7 +32,7 @@ def decode_utf8(
     """Decodes whole lines of a UTF-8 file; `first_line` is the number of the first one for errors.
 
     If `in_lines` is True, `check_line_ends` checks the text. If `has_encoding` is True, errors
-    suggest to set the caller's argument `encoding` instead of converting the file.
+    suggest setting the caller's argument `encoding` instead of converting the file.
     """
     wide = wide_encoding(data)
     if wide is not None:

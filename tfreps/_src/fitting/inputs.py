@@ -94,10 +94,10 @@ def make_indexer(options, sentences, elmo=None, word_characters=None, bert=None,
 
 
 def keep(run, indexer):
-    """Writes the files that an indexer needs to the run folder.
+    """Writes to the run folder the files that an indexer needs.
 
-    They are the tokenizer; or the vocabulary and, for a biLM of ELMoForManyLangs, its words and
-    characters.
+    They are the files of the tokenizer or, without one, the vocabulary and, for a biLM of
+    ELMoForManyLangs, its words and characters.
     """
     tokenizer = getattr(indexer, "tokenizer", None)
     if tokenizer is not None:

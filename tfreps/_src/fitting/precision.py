@@ -30,7 +30,7 @@ def settle(options, earlier, kind, rows, say, width=None, float16=False):
 
 
 def common(workers, choice):
-    """Returns `choice` if all workers chose the same precision, and otherwise float32."""
+    """Returns `choice` if all workers chose the same precision, otherwise a float32 `Precision`."""
     names = {name for name, _ in workers.gather(choice)}
     if len(names) == 1:
         return choice

@@ -18,7 +18,7 @@ class FitLoop:
         self.model: keras.Model = model
 
     def begin(self) -> None:
-        """Does nothing; see `ReplicaLoop.begin`."""
+        """Does nothing: on one device, no replicas need different random numbers."""
 
     def fit_epoch(
         self,

@@ -22,7 +22,10 @@ def prepare(options, earlier, kind, rows, say, width=None):
 
 
 def make_reproducible(options):
-    """Sets the seed and, with `options.deterministic`, deterministic operations."""
+    """Sets the random seed.
+
+    If `options.deterministic` is True, TensorFlow also uses only deterministic operations.
+    """
     keras.utils.set_random_seed(options.seed)
     if options.deterministic:
         tf.config.experimental.enable_op_determinism()

@@ -490,7 +490,7 @@ class _ScoreRegularizer(keras.regularizers.Regularizer):
 
 
 def _times(weights, rate):
-    """Returns `rate * weights`, with a gradient that is passed to the weights unscaled."""
+    """Returns `rate * weights`; the gradient of the result is passed to the weights unscaled."""
 
     @tf.custom_gradient
     def times(weights):

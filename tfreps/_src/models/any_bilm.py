@@ -100,7 +100,7 @@ class AnyBiLM(WholeModel, keras.Model):
         """Returns the ids of tokens, str `[B, T]`, or sentences, str `[B]`.
 
         Raises:
-            ValueError: If the model needs a vocabulary for that.
+            ValueError: If the model cannot convert strings to ids.
         """
         raise NotImplementedError
 
@@ -291,7 +291,10 @@ class AnyBiLM(WholeModel, keras.Model):
         return unflatten_states([state[:batch_size] for state in kept])
 
     def _keep(self, state):
-        """Stores the final states of a batch. Further rows of the stored states do not change."""
+        """Stores the final states of a batch.
+
+        If the batch has fewer rows than the stored states, the other rows of these do not change.
+        """
         for kept, new in zip(self.kept_states, flatten_states(state), strict=True):
             kept.assign(tf.concat([new, tf.convert_to_tensor(kept)[tf.shape(new)[0] :]], 0))
 

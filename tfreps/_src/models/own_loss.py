@@ -205,8 +205,8 @@ def over_replicas(loss, rows, logged, batch_weight=None):
 
     Returns:
         Tuple of four: the part, `loss * rows / (rows of all replicas)`; the mean loss of the logged
-        rows of the global batch; their number on this replica; and the mean of `batch_weight`,
-        `[1]`, or `None`. With one replica, it is `(loss, *logged, batch_weight)`.
+            rows of the global batch; their number on this replica; and the mean of `batch_weight`,
+            `[1]`, or `None`. With one replica, the tuple is `(loss, *logged, batch_weight)`.
     """
     if num_replicas() == 1:
         return loss, *logged, batch_weight

@@ -110,7 +110,7 @@ def _found_metrics(
     paths: Sequence[str | os.PathLike[str]],
     x_axis: XAxis,
 ) -> Sequence[str]:
-    """Returns `wanted`, or the names of the metrics to draw in the order of the histories."""
+    """Returns the names of the metrics to draw: `wanted` or, by default, those in the histories."""
     lines = [line for each in runs.values() for line in each]
     names = list(dict.fromkeys(n for line in lines for n in line if n not in (*X_AXES, "run")))
     if not names:

@@ -139,7 +139,7 @@ def check_known_names(
     """Raises a ValueError if a model does not know a tag or label of an example.
 
     The examples are `tfreps.data.TaggedSentence` or `LabeledText`, and `names` are the tags or
-    labels of the model. The message has the file and the line.
+    labels of the model. The message names the file and the line.
     """
     known = set(names)
     for example in examples:

@@ -187,7 +187,12 @@ def _visible(folder: pathlib.Path) -> list[pathlib.Path]:
 
 
 def _label(value: Any, place: str) -> str:
-    """Returns a label as a string; raises a ValueError if it is not valid."""
+    """Returns a label as a str.
+
+    Raises:
+        ValueError: If the label is neither an int nor a non-empty str without surrounding white
+            space.
+    """
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     if not isinstance(value, str) or value != value.strip() or not value:

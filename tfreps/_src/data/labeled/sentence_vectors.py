@@ -74,7 +74,7 @@ class SentenceVectors:
         return batch
 
     def _check_digests(self, file: h5py.File, tokens: Sequence[Sequence[str]]) -> None:
-        """Raises a ValueError unless the file was computed from these sentences."""
+        """Raises a ValueError unless the file was computed from the sentences in `tokens`."""
         digests = read_array(file, TOKEN_DIGESTS).ravel()
         for position, (number, own) in enumerate(zip(self.numbers, tokens, strict=True)):
             stored = own[: find_array(file, number).shape[-2]]

@@ -55,7 +55,7 @@ class SentenceValues:
         self.spec = tf.TensorSpec([None], tf.int32)
 
     def batch(self, sentences: np.ndarray, positions: np.ndarray, real: np.ndarray) -> np.ndarray:
-        """Returns the values of a batch, int32 `[B]`; uses only `sentences`."""
+        """Returns the values of a batch, int32 `[B]`; only the argument `sentences` is used."""
         return self.values[sentences]
 
 

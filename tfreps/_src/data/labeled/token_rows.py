@@ -55,7 +55,10 @@ class TokenRows:
     def batch(
         self, sentences: np.ndarray, length: int, gaps: np.ndarray | None = None
     ) -> dict[str, np.ndarray]:
-        """Returns the features `[B, T, ...]` of sentences, T = `length`; see `positions`."""
+        """Returns the features of sentences by name, `[B, T, ...]` with T = `length`.
+
+        `positions` describes `gaps`.
+        """
         positions, real = self.positions(sentences, length, gaps)
         rows = np.where(real, self._rows[positions], 0)  # [B, T]
         return {name: table[rows] for name, table in self._tables.items()}

@@ -143,7 +143,10 @@ class SentenceSlices:
             sentence = stop
 
     def _permutation(self, size: int, *key: int) -> np.ndarray:
-        """Returns an order that depends only on the seed, the direction and the key."""
+        """Returns the order of `size` items: int `[size]`.
+
+        With shuffling, the order depends only on the seed, the direction and the key.
+        """
         if not self.corpus.shuffle:
             return np.arange(size)
         seeds = np.random.SeedSequence([self.corpus.seed, int(self.reverse), *key])

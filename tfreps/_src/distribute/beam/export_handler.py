@@ -93,7 +93,7 @@ class ExportHandler(ModelHandler):
             self.folder = re.sub(r"[/\\]saved_model\.pb$", "", model_path)
 
     def run_inference(self, batch, model, inference_args=None):
-        """Returns the results for a batch of records, in their order."""
+        """Returns the results for a batch of records, in the order of the records."""
         texts = [record[self.field] for record in batch]
         results = [None] * len(texts)
         annotated = Metrics.counter("tfreps", "annotated")

@@ -94,5 +94,5 @@ def files_in(folder: str) -> list[str]:
 
 
 def is_local(path: str) -> bool:
-    """Returns True if a path has no scheme, such as `gs`."""
+    """Returns True if a path has no scheme such as `gs://`."""
     return FileSystems.get_scheme(path) is None

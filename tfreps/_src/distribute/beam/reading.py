@@ -27,9 +27,10 @@ LEAST_PART, MOST_PART = 1 << 16, 64 << 20  # bytes
 
 
 def match_files(patterns, allow_empty=False):
-    """Returns the sizes in bytes of the files that match paths or glob patterns, by path.
+    """Returns a dict from the files that match paths or glob patterns to their sizes in bytes.
 
-    A pattern that matches no file is an error, and an empty file is one unless `allow_empty`.
+    A ValueError is raised if a pattern matches no file or, unless `allow_empty`, if a file is
+    empty.
     """
     found = {}
     for pattern, match in zip(patterns, FileSystems.match(patterns), strict=True):
@@ -52,7 +53,7 @@ def input_schema(paths, form, keep=None):
     """Returns the Arrow schema of the records; raises a ValueError if those of the files differ.
 
     For a format without schemas, the schema is inferred from the first `SAMPLE` records. If `keep`
-    is given, it has only the fields in `keep`.
+    is given, the schema has only the fields in `keep`.
     """
     if not form.is_typed:
         records = sample_records(paths, form)
@@ -110,8 +111,8 @@ def divide(file, form, size):
 class ReadParts(beam.DoFn):
     """Beam function that reads parts of files, and rejects records that the model cannot read.
 
-    The records keep the text and the fields in `keep`, or all fields if it is `None`. If `schema`
-    is not `None`, a record that does not fit it is rejected.
+    The records keep the text and the fields in `keep`, or all fields if `keep` is `None`. If
+    `schema` is not `None`, a record that does not fit it is rejected.
     """
 
     def __init__(self, form, check, keep, schema, batch_size):

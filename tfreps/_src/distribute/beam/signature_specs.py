@@ -22,7 +22,7 @@ ARROW = {"string": pa.string(), "float32": pa.float32(), "int32": pa.int32(), "i
 
 
 def version_folder(export):
-    """Returns the folder itself if it is a SavedModel, else its newest version.
+    """Returns the folder itself if it is a SavedModel, otherwise the folder of its newest version.
 
     The folder may be on any of Beam's file systems.
     """

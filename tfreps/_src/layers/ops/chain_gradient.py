@@ -51,12 +51,13 @@ def log_normalizer(emissions, mask, transitions, start, end):
 
 
 def token_log_probabilities(tags, emissions, mask, transitions, start, end):
-    """Computes what `chain.token_log_probabilities` describes, `[B, T]`, for int32 tags.
+    """Computes the log probability of each tag given the tags before it, `[B, T]`.
 
-    Each value is the score of one step and one token, plus the suffix score after the token,
-    minus the suffix score before it. Apart from the terms of that step and token, the gradient of
-    the value is therefore the difference between the `expected_counts` of a walk that begins after
-    the token and those of a walk that begins before it.
+    `chain.token_log_probabilities` describes the arguments; `tags` must be int32. Each value is the
+    score of one step and one token, plus the suffix score after the token, minus the suffix score
+    before it. Apart from the terms of that step and token, the gradient of the value is therefore
+    the difference between the `expected_counts` of a walk that begins after the token and those of
+    a walk that begins before it.
     """
     tags = tf.where(mask, tags, 0)
 

@@ -134,7 +134,7 @@ def likely_spans(emissions, mask, transitions, start, end, states, threshold):
 
 
 def _best_first(spans, values, kept):
-    """Returns the kept spans of each sentence with the highest values first, padded at the end."""
+    """Returns each sentence's kept spans and their values, highest first, padded at the end."""
     spans, values, kept = (
         tf.reshape(x, [tf.shape(x)[0], -1, *x.shape[3:]])
         for x in (tf.experimental.numpy.swapaxes(x, 0, 1) for x in (spans, values, kept))
@@ -254,7 +254,7 @@ class _SpanSteps(NamedTuple):
         return log_sum_exp(tf.maximum(value, FORBIDDEN), -1)
 
     def leave_at_end(self, value, kind):
-        """Returns the log probability of each span that it ends at the last token, `[B, N]`."""
+        """Returns the log probability that each span ends at the last token, `[B, N]`."""
         return log_sum_exp(tf.maximum(value + tf.gather(self.at_end, kind), FORBIDDEN), -1)
 
     def _of(self, values, kind):

@@ -70,7 +70,7 @@ class Configurable:
         return []
 
     def _own_layers(self):
-        """Returns the inner layers by path, except those inside arguments with their own config."""
+        """Returns the inner layers by path, except those inside `Configurable` arguments."""
         arguments = [vars(self).get(name) for name in argument_names(type(self))]
         given = {id(value) for value in arguments if isinstance(value, Configurable)}
         return dict(inner_layers(self, given))
@@ -79,7 +79,7 @@ class Configurable:
         """Returns the modes of quantized inner layers by path, and the paths of frozen ones.
 
         The paths of frozen layers leave out the layers inside them and those that options make
-        non-trainable. There are none if this layer itself is not trainable.
+        non-trainable. No frozen paths are returned if this layer itself is not trainable.
         """
         layers = self._own_layers()
         quantized = {
@@ -159,7 +159,7 @@ def inner_layers(layer, whole=()):
 
 
 def _children(layer):
-    """Yields `(path, layer)` for the layers in attributes, lists and dicts, then for others."""
+    """Yields `(path, layer)` for direct inner layers, first those in public attributes."""
     for name, value in vars(layer).items():
         if name.startswith("_"):
             continue

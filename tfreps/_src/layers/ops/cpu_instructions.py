@@ -15,7 +15,7 @@ WITHOUT_BFLOAT16 |= {"AVX512_CORE", "AVX512_CORE_VNNI"}
 
 @functools.cache
 def cpu_instructions(path: pathlib.Path = CPU_INFO) -> frozenset[str]:
-    """Returns the names of instruction sets that all processors have, such as `"avx2"`.
+    """Returns the instruction sets, such as `"avx2"`, that all processors of this machine have.
 
     The result is empty if the file `path` cannot be read.
     """

@@ -44,7 +44,7 @@ def check_merged_masks(model, then):
 def check_mask_of(x, mask, then):
     """Calls `check_merged_masks` for the layers that lead to a tensor of a functional model.
 
-    Does nothing if the `mask` of the tensor was passed by name, and is not the hidden one.
+    Does nothing if `mask`, the mask of the tensor, was passed by name instead of computed by Keras.
     """
     if mask is None or mask is hidden_mask(x):
         check_merged_masks(keras.Model(keras.utils.get_source_inputs(x), x), then)

@@ -21,7 +21,7 @@ def full_mask(mask, x):
 
 
 def check_shape(name, tensor, shape, axes):
-    """Raises a ValueError if a static shape is wrong, since it could be broadcast silently."""
+    """Raises a ValueError if a static shape is wrong; TensorFlow might broadcast it silently."""
     if not tensor.shape.is_compatible_with(shape):
         expected = tf.TensorShape(shape)
         raise ValueError(

@@ -32,9 +32,10 @@ def widened(kernel):
 
 
 def dense_of_tokens(dense, x):
-    """Applies a Keras `Dense` layer to `[B, T, D]` as one matrix, for speed.
+    """Applies a Keras `Dense` layer to `x`, `[B, T, D]`, and returns `[B, T, units]`.
 
-    Used where the kernel must belong to a Keras layer, for `quantize` and `enable_lora`.
+    For speed, the tokens are reshaped to one matrix. This function is used where the kernel must
+    belong to a Keras layer, for `quantize` and `enable_lora`.
     """
     batch = x.shape[0]
     length = x.shape[1]

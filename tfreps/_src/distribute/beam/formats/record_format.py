@@ -30,7 +30,7 @@ class RecordFormat:
     most_lists = 100
 
     def parts(self, path, size, part_bytes):
-        """Returns the parts `(start, stop)` of a file; by default, the whole file."""
+        """Returns a list of the parts `(start, stop)` of a file, by default `[(0, size)]`."""
         return [(0, size)]
 
     def prepare(self, records):
