@@ -43,7 +43,7 @@ def as_lines(text: str, outputs: dict[str, Any]) -> list[str]:
 
 
 def tag_lines(text: str, outputs: dict[str, Any], length: int) -> Iterator[str]:
-    """Yields one line per token with its tag, and one per span with its part of the text."""
+    """Yields a line with the tag of each token, and a line with the text of each span."""
     tokens = outputs["tokens"][:length]
     tags = outputs["tags"][:length]
     shares = outputs.get("confidences", [])[:length]

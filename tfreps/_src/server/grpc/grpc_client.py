@@ -164,7 +164,10 @@ class GrpcClient:
 
 
 def addressed(request, model, version, label):
-    """Sets the model of a request, and its version or label if given; returns the request."""
+    """Sets the name of the model in a request and, if given, the version or the label.
+
+    Returns the request.
+    """
     request.model_spec.name = model
     if version is not None:
         request.model_spec.version.value = version
@@ -174,7 +177,7 @@ def addressed(request, model, version, label):
 
 
 def as_python(value: Any) -> Any:
-    """Converts a value to nested lists, numbers and str, as in the outputs of `RestClient`."""
+    """Converts an array or value to nested lists of numbers and str, or to one number or str."""
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
     if isinstance(value, (np.ndarray, np.generic)):

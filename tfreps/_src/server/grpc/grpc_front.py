@@ -98,7 +98,7 @@ class GrpcFront:
         self._watch = asyncio.create_task(self._watch_health())
 
     async def report_health(self):
-        """Reports to the health service whether the server, services and models are serving."""
+        """Sets the status that the health service reports for the server, services and models."""
         core = self._core
         is_ready = core.ready
         for service in ("", *SERVICES):
@@ -125,7 +125,7 @@ class GrpcFront:
 
 
 def handler(service, methods, streams=()):
-    """Returns the generic handler of a service.
+    """Returns the generic handler of a gRPC service, whose name is `service`.
 
     `methods` is a dict from the name of each method to `(function, class of its request)`. Methods
     named in `streams` write several responses.

@@ -12,7 +12,10 @@ from tfreps._src.server.requests.tensor_protos import fill_proto, to_arrays
 
 
 def handled(method):
-    """Wraps a gRPC method: records its requests, and reports errors as the status of the call."""
+    """Decorates a gRPC method, so that its requests are recorded.
+
+    Errors of the method are reported to the client as the status of the call.
+    """
 
     @functools.wraps(method)
     async def call(self, request, context):
@@ -39,7 +42,10 @@ class GrpcServices:
 
     @handled
     async def Predict(self, request, context):  # noqa: N802 (the name in the protocol)
-        """Returns a `PredictResponse` with the outputs in `output_filter`, all if it is empty."""
+        """Returns a `PredictResponse` with the outputs of a model for a `PredictRequest`.
+
+        The outputs are those that `output_filter` names, or all outputs if it is empty.
+        """
         if self.is_ending:
             raise ServingError("UNAVAILABLE", "The server is shutting down.")
         ticket = self.core.ticket(context.time_remaining())
@@ -57,7 +63,10 @@ class GrpcServices:
 
     @handled
     async def GetModelMetadata(self, request, context):  # noqa: N802
-        """Returns the signatures of a version, without waiting for other requests."""
+        """Returns a `GetModelMetadataResponse` with the signatures of a version of a model.
+
+        The request does not wait for other requests.
+        """
         which = asked_for(request)
         if not request.metadata_field:
             raise ServingError(
@@ -71,12 +80,19 @@ class GrpcServices:
 
     @handled
     async def GetModelStatus(self, request, context):  # noqa: N802
-        """Returns the status of a model's versions, without waiting for other requests."""
+        """Returns a `GetModelStatusResponse` with the status of the versions of a model.
+
+        The request does not wait for other requests.
+        """
         return self.core.status_message(*asked_for(request))
 
 
 def response_of(spec, version, outputs):
-    """Returns the `PredictResponse` with `outputs`, a dict of arrays from a version of a model."""
+    """Returns a `PredictResponse` with `outputs`, a dict of arrays.
+
+    `spec` is the `ModelSpec` of the request, and `version` is the number of the version that
+    computed the outputs.
+    """
     response = predict_pb2.PredictResponse()
     response.model_spec.name = spec.name
     response.model_spec.signature_name = spec.signature_name or DEFAULT
@@ -87,7 +103,10 @@ def response_of(spec, version, outputs):
 
 
 def asked_for(request):
-    """Returns the requested `(name, version, label)`, where version, label or both are `None`."""
+    """Returns a tuple of the name of the requested model, and its version and label.
+
+    The version, the label or both are `None`.
+    """
     if not request.HasField("model_spec"):
         raise ServingError("INVALID_ARGUMENT", "Missing ModelSpec")
     spec = request.model_spec

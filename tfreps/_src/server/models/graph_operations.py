@@ -95,7 +95,7 @@ def check_asset(name, folder):
 
 
 def suspicious(graph):
-    """Yields the names of the operations in a `MetaGraphDef` that are not allowed."""
+    """Yields the name of each operation in a `MetaGraphDef` that is not allowed."""
     nodes = {node.name: node for node in graph.graph_def.node}
     functions = graph.graph_def.library.function
     by_nodes = calls(graph.graph_def.node)
@@ -117,7 +117,10 @@ def suspicious(graph):
 
 
 def touches(node):
-    """Returns True if a node may use files, the network or Python, run hidden code or abort."""
+    """Returns True if a node may use files, the network or Python.
+
+    Also returns True if it may run code that the graph does not show, or end the process.
+    """
     if node.op in WITH_FILES:
         attribute, harmless = WITH_FILES[node.op]
         value = node.attr[attribute]
@@ -130,8 +133,10 @@ def touches(node):
 def own_saver(graph, nodes, called):
     """Returns the nodes and the functions that only save or restore the variables of a model.
 
-    The first dict maps the names of nodes (in graphs of TensorFlow 1), the second one those of
-    functions (in graphs of TensorFlow 2), to the set of file operations that are allowed there.
+    They are returned as two dicts: the first one is from the names of nodes (in graphs of
+    TensorFlow 1), and the second one from the names of functions (in graphs of TensorFlow 2), to
+    the set of file operations that are allowed there. `called` is the list of the functions that
+    the graph refers to (see `calls`).
     """
     saver = graph.saver_def
     library = graph.graph_def.library
@@ -179,7 +184,7 @@ def calls(nodes):
 
 
 def ancestors(nodes, names):
-    """Returns the names of the given nodes and of all nodes that they depend on."""
+    """Returns a set of the names of the given nodes and of all nodes that they depend on."""
     found = set()
     left = [plain(name) for name in names]
     while left:
@@ -191,7 +196,10 @@ def ancestors(nodes, names):
 
 
 def source(nodes, name):
-    """Returns the name of the node that computes a tensor, skipping nodes that only pass it on."""
+    """Returns the name of the node that computes the tensor `name`.
+
+    Nodes that return their input unchanged are skipped.
+    """
     name = plain(name)
     seen = set()
     while name in nodes and nodes[name].op in PASSING and nodes[name].input and name not in seen:
@@ -206,15 +214,16 @@ def taken(node, index):
 
 
 def plain(name):
-    """Returns the name of the node that a tensor or control input comes from."""
+    """Returns the name of the node to which the name of a tensor or control input refers."""
     return name.lstrip("^").partition(":")[0]
 
 
 def asset_arguments(graph, by_nodes, by_functions):
-    """Returns a function that maps the name of a graph function to its asset arguments, a set.
+    """Returns a function from the name of a graph function to the set of its asset arguments.
 
-    An argument is an asset if the object graph binds it to one, or if every caller passes an asset
-    argument of its own, as in a SavedModel that was loaded and saved again. `by_nodes` and
+    The set contains the names of those arguments whose value is always an asset of the model: the
+    object graph binds the argument to an asset, or every caller passes an asset argument of its
+    own, as in a SavedModel that was loaded and saved again. `by_nodes` and
     `by_functions` are the references (see `calls`) of the main graph and of all functions.
     """
     functions = {function.signature.name: function for function in graph.graph_def.library.function}
@@ -250,7 +259,10 @@ def asset_arguments(graph, by_nodes, by_functions):
 
 
 def by_objects(graph, signature):
-    """Returns the names of the arguments of a function that the object graph binds to assets."""
+    """Returns the set of those arguments of a function that the object graph binds to assets.
+
+    An argument is represented by its name. `signature` is the `OpDef` of the function.
+    """
     objects = graph.object_graph_def
     if signature.name not in objects.concrete_functions:
         return set()

@@ -16,7 +16,10 @@ LOG = logging.getLogger("tfreps.server")
 
 @dataclasses.dataclass
 class Version:
-    """Version of a model, with its state, its error and the number of requests that use it."""
+    """Version of a model, with its state, its error and the number of requests that use it.
+
+    The number of requests is `users`.
+    """
 
     number: int
     state: str = "START"
@@ -45,12 +48,15 @@ class ServedModel:
 
     @property
     def available(self):
-        """The numbers of the versions that can serve requests, in ascending order."""
+        """List of the numbers of the versions that can serve requests, in ascending order."""
         with self._lock:
             return sorted(n for n, v in self._versions.items() if v.state == "AVAILABLE")
 
     def status(self, number=None):
-        """Returns tuples `(number, state, error)` of all known versions or of one, newest first."""
+        """Returns a list of tuples `(number, state, error)`, one for each known version.
+
+        The newest version is first. If `number` is given, the list contains only this version.
+        """
         with self._lock:
             found = [(v.number, v.state, v.error) for v in self._versions.values()]
         found = [entry for entry in found if number in (None, entry[0])]
@@ -60,9 +66,10 @@ class ServedModel:
 
     @contextlib.contextmanager
     def lease(self, number=None):
-        """Yields `(number, Servable)` of a version, which stays loaded while the block runs.
+        """Context manager that yields the number and the `Servable` of a version.
 
-        If `number` is `None`, it is the newest version.
+        The version stays loaded while the block runs. If `number` is `None`, the newest version is
+        used.
         """
         with self._lock:
             able = [v for v in self._versions.values() if v.state == "AVAILABLE"]
@@ -221,9 +228,10 @@ class ModelPool:
 
     @contextlib.contextmanager
     def lease(self, name, version=None, label=None):
-        """Yields `(version, Servable)` of a model; the version stays loaded while the block runs.
+        """Context manager that yields the number and the `Servable` of a version of a model.
 
-        `label` takes precedence over `version`. If both are `None`, it is the newest version.
+        The version stays loaded while the block runs. `label` takes precedence over `version`. If
+        both are `None`, the newest version is used.
         """
         if not name:
             raise ServingError("INVALID_ARGUMENT", "ModelSpec has no name specified.")
@@ -239,7 +247,10 @@ class ModelPool:
             yield leased
 
     def status(self, name, version=None):
-        """Returns the status of the versions of a model; see `ServedModel.status`."""
+        """Returns a list of tuples `(number, state, error)`, one for each version of a model.
+
+        If `version` is given, the list contains only this version.
+        """
         if name not in self.models:
             raise no_versions(name, version)
         return self.models[name].status(version)
@@ -256,21 +267,27 @@ class ModelPool:
 
 
 def not_loaded(name, number):
-    """Returns the error for a version that is not loaded, or for a model without versions."""
+    """Returns the `ServingError` for a request to a version that is not loaded.
+
+    If `number` is `None`, the request is for the newest version, and none is loaded.
+    """
     asked = f"Latest({name})" if number is None else f"Specific({name}, {number})"
     return ServingError("NOT_FOUND", f"Servable not found for request: {asked}")
 
 
 def no_versions(name, number):
-    """Returns the error for the status of a version, or of all if `number` is None."""
+    """Returns the `ServingError` for a request for the status of a version that is not known.
+
+    If `number` is `None`, the request is for all versions, and none is known.
+    """
     asked = "any versions" if number is None else f"version {number}"
     return ServingError("NOT_FOUND", f"Could not find {asked} of model {name}")
 
 
 def files_in(folder):
-    """Returns the set of `(path, size, modification time)` of the files in a folder.
+    """Returns a set of tuples `(path, size, modification time)`, one for each file in a folder.
 
-    If `folder` is None, it returns None.
+    Returns `None` if `folder` is `None`.
     """
     if folder is None:
         return None

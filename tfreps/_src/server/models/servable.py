@@ -71,7 +71,7 @@ class Servable:
 
     @property
     def is_stuck(self):
-        """`True` if requests beyond their time limit block small ones; see `SignatureRunner`."""
+        """`True` if requests that exceeded their time limit block requests that are not long."""
         return self._runner.is_stuck
 
     def signature(self, name: str) -> Signature:
@@ -82,11 +82,12 @@ class Servable:
         return self.signatures[name]
 
     def prepare(self, name, inputs, outputs, ticket, write=dict):
-        """Checks a request against the signature and the limits, and returns its `Call` for `run`.
+        """Checks a request, and returns a `Call` that can be passed to `run`.
 
         `name` is the signature (`serving_default` if it is empty), `inputs` a dict of arrays,
         `outputs` the names of the outputs to return (all if it is empty), and `write` a function
-        that converts the dict of output arrays to the response.
+        that converts the dict of output arrays to the response. Raises a ServingError if the
+        request does not match the signature or exceeds a limit.
         """
         signature = self.signature(name)
         signature.check(inputs)
@@ -116,7 +117,10 @@ def read_model(folder):
 
 
 def definitions(model):
-    """Returns a dict of the `SignatureDef`s of a SavedModel, which `load` does not preserve."""
+    """Returns a dict from the names of the signatures of a SavedModel to `SignatureDef`s.
+
+    A loaded SavedModel no longer contains them.
+    """
     for graph in model.meta_graphs:
         if TAG in graph.meta_info_def.tags:
             return dict(graph.signature_def)

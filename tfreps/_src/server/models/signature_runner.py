@@ -15,15 +15,15 @@ LONG_WAITING = 64  # maximum number of waiting long calls, so that small ones ar
 
 
 class FailedBatch(Exception):
-    """Error that every call in a failed batch gets, since the call that caused it is unknown."""
+    """Error of every call in a batch that failed, since it is unknown which call is the cause."""
 
 
 class SignatureRunner:
-    """Runner of the calls of a model, with a queue for each kind of call.
+    """Runs the calls of the signatures of a model, with a queue for each kind of call.
 
-    Small calls of a signature whose rows are independent (`merged`) run together. If their batch
-    fails, they run again one by one, so that no call fails because of another. Other calls run
-    alone, and long ones one at a time.
+    Small calls of the same signature are merged into batches if the signature is in `merged`, the
+    set of those whose rows are independent. If a batch fails, its calls run again one by one, so
+    that no call fails because of another. Other calls run alone, and long calls run one at a time.
     """
 
     def __init__(self, functions, merged, options):
@@ -50,14 +50,14 @@ class SignatureRunner:
         return self._lanes[BATCHED].is_stuck or self._lanes[SINGLE].is_stuck
 
     async def run(self, call):
-        """Returns the response to a `Call` once it has run, or raises its error."""
+        """Waits until a `Call` has run, and returns its response or raises its error."""
         if call.queue == BATCHED and call.signature in self._merged:
             with contextlib.suppress(FailedBatch):
                 return await self._lanes[BATCHED].run(call)
         return await self._lanes[LONG if call.queue == LONG else SINGLE].run(call)
 
     def _run_together(self, calls):
-        """Runs calls in one batch; returns a list with the response or exception of each."""
+        """Runs calls in one batch; returns a list with the response or exception of each call."""
         if len(calls) == 1:
             return self._run_alone(calls)
         signature = calls[0].signature
@@ -94,7 +94,7 @@ class SignatureRunner:
         return [self._written(call, outputs)]
 
     def _written(self, call, outputs):
-        """Converts the outputs of a call to its response; returns it, or the exception raised."""
+        """Returns the response of a call, given its outputs, or the exception of the conversion."""
         try:
             call.ticket.check()
             check_response(sum(map(bytes_of, outputs.values())), self._options)
@@ -113,7 +113,7 @@ def is_dense(value):
 
 
 def as_array(name, value):
-    """Converts an output to a NumPy array."""
+    """Converts an output to a NumPy array; raises a ServingError if it is not a dense tensor."""
     if not is_dense(value):
         kind = type(value).__name__
         raise ServingError("UNIMPLEMENTED", f"Output '{name}' must be a dense tensor; got {kind}.")

@@ -15,7 +15,7 @@ SLACK = 1.0  # seconds beyond its time limit after which a call counts as stuck
 
 @dataclasses.dataclass(eq=False)
 class Call:
-    """Call of a signature of a model, on behalf of one request."""
+    """Inputs and requested outputs with which one request calls a signature of a model."""
 
     signature: str  # calls of one signature may run together
     inputs: dict
@@ -59,12 +59,12 @@ class Lane:
 
     @property
     def is_stuck(self):
-        """`True` if calls in all threads have run 1 second longer than their `Ticket.limit`."""
+        """`True` if, in each thread, a call has run 1 second longer than its `Ticket.limit`."""
         now = time.monotonic()
         return sum(late < now for late in self._running.values()) >= self._threads
 
     async def run(self, call):
-        """Returns the response to a call once it has run, or raises its error."""
+        """Waits until a call has run, and returns its response or raises its error."""
         call.ticket.check()
         if len(self._waiting) >= self._most_waiting:
             raise ServingError(
@@ -83,7 +83,7 @@ class Lane:
     def _start(self, is_due=False):
         """Starts waiting calls while a thread is free.
 
-        If `is_due` is `False`, it first waits up to `wait_seconds` for a full batch.
+        If `is_due` is `False`, the calls first wait up to `wait_seconds` for a full batch.
         """
         loop = asyncio.get_running_loop()
         while self._waiting and len(self._running) < self._threads:
@@ -107,7 +107,10 @@ class Lane:
         self._start(is_due=True)
 
     def _take(self):
-        """Removes the calls of the next batch from the queue; returns a dict to their futures."""
+        """Removes the calls of the next batch from the queue.
+
+        Returns a dict from these calls to their futures.
+        """
         chosen = []
         rows = 0
         for call in self._waiting:
@@ -120,7 +123,10 @@ class Lane:
         return {call: self._waiting.pop(call) for call in chosen}
 
     def _deliver(self, futures, done):
-        """Passes the responses of finished calls to their futures, and starts waiting calls."""
+        """Passes the responses of finished calls to `futures`, and starts waiting calls.
+
+        `done` is the future of the thread that ran the calls.
+        """
         del self._running[done]
         for future, response in zip(futures, done.result(), strict=True):
             if isinstance(response, Exception):

@@ -15,8 +15,8 @@ def choose_queue(inputs: dict[str, np.ndarray], counter, options) -> str:
     """Checks the size of a request; returns its queue, `"batched"`, `"single"` or `"long"`.
 
     A request is long if it has more than 1/8 of the allowed tokens after padding, or a text of more
-    than 16,384 bytes. Any other request is batched if a full batch (`max_batch_size` rows) of rows
-    as long as its longest one has at most `max_tokens` tokens, and the request fits into a batch.
+    than 16,384 bytes. Any other request is batched if it has at most `max_batch_size` rows, and if
+    `max_batch_size` rows, each as long as its longest row, have at most `max_tokens` tokens.
     `counter` is the `RequestCounter` of the model.
     """
     longest_bytes = check_bytes(inputs, options.max_text_mb * MEGABYTE)
@@ -41,13 +41,16 @@ def choose_queue(inputs: dict[str, np.ndarray], counter, options) -> str:
 
 
 def rows_of(inputs):
-    """Returns the size of the first axis of the inputs, or 0 if they do not share one size."""
+    """Returns the size of the first axis of the inputs, or 0 if it differs between inputs."""
     sizes = {value.shape[:1] for value in inputs.values()}
     return sizes.pop()[0] if len(sizes) == 1 and sizes != {()} else 0
 
 
 def check_bytes(inputs, most):
-    """Returns the bytes of the longest text; raises if a padded input exceeds `most` bytes."""
+    """Returns the number of bytes of the longest text in the inputs.
+
+    Raises a ServingError if an input has more than `most` bytes after its texts are padded.
+    """
     longest = 0
     for name, value in inputs.items():
         if value.dtype == object and value.size:
@@ -75,6 +78,9 @@ def check_response(size, options, what="The response"):
 
 
 def too_large(message, option):
-    """Returns the error for an exceeded limit; `message` has no final period."""
+    """Returns the `ServingError` for a request that exceeds the limit of a server option.
+
+    The text of the error is `message`, to which the option and a period are added.
+    """
     text = f"{message} (server option `{option}`)."
     return ServingError("RESOURCE_EXHAUSTED", text, 413)

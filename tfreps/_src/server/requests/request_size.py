@@ -47,7 +47,10 @@ KEYS = {"tokens", "most_per_text", "added_per_text", "attends"}
 
 @functools.cache
 def pattern(tokens):
-    """Returns the compiled pattern for `tokens`, a tokenization in `PATTERNS`."""
+    """Returns the compiled regular expression that matches one token.
+
+    `tokens` is the tokenization, a key of `PATTERNS`.
+    """
     return re.compile(PATTERNS[tokens]())
 
 
@@ -63,7 +66,7 @@ class RequestSize(NamedTuple):
 
     @property
     def padded(self):
-        """The number of tokens after all rows are padded to the length of the longest.
+        """Number of tokens in the request after all rows are padded to the longest row.
 
         If `attends` is `True`, a row of t > 1,024 tokens counts as t * t / 1,024 tokens, rounded
         down.
@@ -114,7 +117,10 @@ class RequestCounter:
 
     @classmethod
     def of_folder(cls, folder):
-        """Returns the counter with the rules stored in an export, or a default one without any."""
+        """Returns a counter with the rules that are stored in the folder of an export.
+
+        If the folder contains no rules, the counter has the default rules.
+        """
         path = os.path.join(os.fspath(folder), FILE)
         if not os.path.isfile(path):
             return cls()
@@ -130,10 +136,10 @@ class RequestCounter:
             raise ValueError(f"{path}: {error} Export the model again.") from None
 
     def size(self, inputs, most, most_padded):
-        """Returns the `RequestSize` of a request with these arrays.
+        """Returns the `RequestSize` of a request, whose arrays are the values of `inputs`.
 
-        Counting stops when a text has more than `most` tokens, or the padded texts have more than
-        `most_padded`.
+        Counting stops as soon as a text has more than `most` tokens, or the padded texts have more
+        than `most_padded` tokens.
         """
         found = [self._of_array(value, most, most_padded) for value in inputs.values()]
         rows, longest = map(max, zip((0, 0), *found, strict=True))

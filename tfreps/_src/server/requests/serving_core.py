@@ -36,17 +36,20 @@ class ServingCore:
 
     @property
     def ready(self):
-        """`True` if every model has a loaded version and no model is stuck; see `is_stuck`."""
+        """`True` if every model has a loaded version, and `is_stuck` is `False` for all models."""
         return self.pool.ready and not any(map(self.is_stuck, self.pool.models))
 
     def is_stuck(self, name):
-        """Returns True if requests that exceeded their time limit block a model."""
+        """Returns True if requests beyond their time limit block other requests to a model."""
         with contextlib.suppress(ServingError), self.pool.lease(name) as (_, servable):
             return servable.is_stuck
         return False
 
     def ticket(self, seconds=None):
-        """Returns a `Ticket` for a client that waits `seconds` seconds, or the server's limit."""
+        """Returns a `Ticket` for a request whose client waits at most `seconds` seconds.
+
+        If `seconds` is `None`, the time limit of the server applies.
+        """
         limit = self.options.timeout_seconds
         return Ticket(limit if seconds is None else min(seconds, limit), limit)
 
@@ -70,7 +73,7 @@ class ServingCore:
         """Awaits `work(*arguments, ticket)` as a request in progress, and returns its result.
 
         Raises a ServingError if too many requests are in progress or the time limit of the ticket
-        is exceeded. The ticket is cancelled in the end, also if the calling task is cancelled.
+        is exceeded. In any case, the ticket is cancelled before this coroutine ends.
         """
         most = self.options.max_requests
         if self.in_progress >= most:
@@ -99,7 +102,8 @@ class ServingCore:
     def recorded(self, model, api, entrypoint):
         """Context manager that records a request, and converts its errors to ServingErrors.
 
-        Requests for unknown models are not recorded. See `ServingMetrics.record`.
+        Requests for unknown models are not recorded. `model`, `api` and `entrypoint` are arguments
+        of `ServingMetrics.record`.
         """
         started = time.perf_counter()
         code = "OK"
@@ -143,7 +147,7 @@ class ServingCore:
 
 
 async def parsed(size, parse, *arguments):
-    """Returns `parse(*arguments)`, computed in a thread if it parses more than 16,384 bytes."""
+    """Returns `parse(*arguments)`, which runs in a thread if `size` exceeds 16,384 bytes."""
     if size > SMALL:
         return await asyncio.to_thread(parse, *arguments)
     return parse(*arguments)

@@ -28,7 +28,7 @@ FIELDS = {
 def to_array(
     proto: tensor_pb2.TensorProto, most_elements: int, where: str = "the tensor"
 ) -> np.ndarray:
-    """Converts a message to an array, whose size is checked before memory is allocated.
+    """Converts a `TensorProto` to an array, whose size is checked before memory is allocated.
 
     As in TensorFlow, the last value is repeated if values are missing, zeros or empty strings are
     used if there are no values, and surplus values are ignored. Strings become `bytes` in an array
@@ -67,7 +67,10 @@ def to_array(
 
 
 def to_arrays(protos, most_elements: int) -> dict[str, np.ndarray]:
-    """Converts the inputs of a request, a dict from names to messages; see `to_array`."""
+    """Returns a dict from the names of the inputs of a request to arrays.
+
+    `protos` maps these names to `TensorProto` messages, which `to_array` converts.
+    """
     return {
         name: to_array(value, most_elements, f"input '{name}'") for name, value in protos.items()
     }
@@ -111,7 +114,7 @@ def fill_proto(proto: tensor_pb2.TensorProto, array: np.ndarray) -> None:
 
 
 def varint(number):
-    """Encodes an integer as a protobuf varint: seven bits per byte, lowest bits first."""
+    """Returns an integer as the bytes of a protobuf varint: 7 bits per byte, lowest bits first."""
     parts = bytearray()
     while number > 127:
         parts.append(number & 127 | 128)

@@ -11,8 +11,8 @@ from tfreps._src.server.requests.serving_error import ServingError
 class Ticket:
     """Time limit and cancellation of a request in progress, whose client waits `seconds` seconds.
 
-    A request that runs longer than `limit`, the seconds that the server allows, counts as stuck;
-    see `Lane.is_stuck`.
+    `limit` is the number of seconds that the server allows. A request that runs longer counts as
+    stuck (see `Lane.is_stuck`).
     """
 
     def __init__(self, seconds=60.0, limit=None):
@@ -24,7 +24,7 @@ class Ticket:
 
     @property
     def remaining(self):
-        """The remaining seconds, at least 0."""
+        """Number of seconds until the client stops waiting, at least 0."""
         return max(self._until - time.monotonic(), 0.0)
 
     def cancel(self):
@@ -34,7 +34,7 @@ class Ticket:
             self.on_cancel()
 
     def check(self):
-        """Raises a ServingError if the time is up or the request was cancelled."""
+        """Raises a ServingError if no time remains or the request was cancelled."""
         if not self.remaining:
             raise too_late(self.seconds)
         if self._manager.is_cancelled:
@@ -44,8 +44,8 @@ class Ticket:
         """Calls a signature with a dict of inputs; returns its outputs as a dict of tensors.
 
         If the request is cancelled, the call stops at its next operation. TensorFlow has no public
-        function for this, and all threads share the manager of its `CancellationManagerContext`, so
-        that a cancelled request would stop the others.
+        function for this: all threads share the manager of `CancellationManagerContext`, so that a
+        cancelled request would stop the others.
         """
         tensors = [tf.convert_to_tensor(inputs[name]) for name in sorted(inputs)]
         outputs = execute.execute_with_cancellation(
@@ -60,5 +60,5 @@ class Ticket:
 
 
 def too_late(seconds):
-    """Returns the error for a request that took longer than `seconds`."""
+    """Returns the `ServingError` for a request that took longer than `seconds` seconds."""
     return ServingError("DEADLINE_EXCEEDED", f"The request took longer than {seconds:g} seconds.")

@@ -66,7 +66,10 @@ class ContextNeighbors:
             return self._kept[model][1:]
 
     async def _embed(self, model, servable, texts, kind, ticket):
-        """Returns the words of texts, and their vectors of length 1, float32 `[words, D]`."""
+        """Returns the words of texts, and their vectors of length 1, float32 `[words, D]`.
+
+        The words are a list. A word is a dict with the tokens of its text, its position and `kind`.
+        """
         signature = text_signature(servable)
         if signature is None or "elmo" not in signature.outputs:
             raise invalid(
@@ -109,7 +112,7 @@ def text_signature(servable):
 
 
 def shown(word, similarity):
-    """Returns the dict for a word in the results of `ContextNeighbors.find`."""
+    """Returns the dict by which the results of `ContextNeighbors.find` describe a word."""
     tokens = word["tokens"]
     number, position = word["where"]
     return {

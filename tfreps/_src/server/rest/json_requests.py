@@ -45,7 +45,10 @@ def read_inputs(request: dict, signature) -> tuple[dict, bool]:
 
 
 def named_rows(instances, signature):
-    """Returns a dict from input names to lists with one value per row."""
+    """Returns a dict from input names to lists with one value per row.
+
+    `instances` is the list of rows of a request in the row format.
+    """
     if not isinstance(instances, list) or not instances:
         raise invalid("'instances' must be an array with at least one value.")
     if not any(map(is_object, instances)):
@@ -118,7 +121,7 @@ def flatten(value, where):
 
 
 def as_bytes(value, where):
-    """Returns the bytes of a string or of an object with base64 data."""
+    """Returns the bytes of a str in UTF-8, or those that a dict contains as base64 data."""
     try:
         if isinstance(value, str):
             return value.encode()
@@ -131,7 +134,7 @@ def as_bytes(value, where):
 
 
 def is_object(value):
-    """Returns True for an object that does not contain base64 data."""
+    """Returns True for a JSON object, unless it represents a string as base64 data."""
     if not isinstance(value, dict):
         return False
     return list(value) != ["b64"] or not isinstance(value["b64"], str)

@@ -78,7 +78,7 @@ def written_object(outputs):
 
 
 def written_array(name, array):
-    """Yields the JSON of an array as short strings, which limits the memory in use."""
+    """Yields the JSON of an array in parts, as short strings, which limits the memory in use."""
     if array.size <= AT_A_TIME:
         yield small_array(name, array)
         return
@@ -94,7 +94,7 @@ def written_array(name, array):
 
 
 def small_array(name, array):
-    """Returns the JSON of a small array."""
+    """Returns the JSON of an array as one string, which takes more memory for large arrays."""
     parts = leaves(name, array.ravel())
     for axis in range(array.ndim - 1, -1, -1):
         size = array.shape[axis]

@@ -25,10 +25,10 @@ KINDS = {
 
 
 class PageFiles(StaticFiles):
-    """Files of the page, which are sent with `HEADERS`."""
+    """Static files of the web page, which are sent with the HTTP headers in `HEADERS`."""
 
     async def get_response(self, path, scope):
-        """Returns the response with a file."""
+        """Returns the response for a path, to which `HEADERS` are added."""
         response = await super().get_response(path, scope)
         response.headers.update(HEADERS)
         return response
@@ -71,7 +71,10 @@ def page_routes(core, folder, sentences=()):
 
 
 def text_models(core):
-    """Returns a list of dicts (see `page_routes`) of the models with a signature for raw text."""
+    """Returns a list of one dict for each model that has a signature for raw text.
+
+    The keys are `name`, `version`, `signature` and `outputs`.
+    """
     found = []
     for name in core.pool.models:
         try:
@@ -87,7 +90,10 @@ def text_models(core):
 
 
 def checked(given):
-    """Checks the types of the values of a request; returns `[model, texts, text, token]`."""
+    """Returns the list `[model, texts, text, token]` of the values of a request.
+
+    Raises a ServingError if a value has the wrong type.
+    """
     for name, (kind, wanted) in KINDS.items():
         if type(given.get(name)) is not kind:
             raise invalid(

@@ -41,7 +41,11 @@ async def received(request, most_bytes):
 
 
 def unpacked(body, most_bytes):
-    """Decompresses at most `MOST_MEMBERS` gzip members, which zero bytes may follow."""
+    """Returns the decompressed bytes of a body that consists of gzip members.
+
+    There may be at most `MOST_MEMBERS` members, and zero bytes after them. Raises a ServingError
+    if the result has more than `most_bytes` bytes.
+    """
     found = b""
     for _ in range(MOST_MEMBERS):
         member = zlib.decompressobj(GZIP)

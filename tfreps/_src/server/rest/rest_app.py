@@ -98,7 +98,10 @@ class RestApp:
         raise invalid(f"Malformed request: {request.method} {path}")
 
     async def _predict(self, request, which):
-        """Returns the response to a request; cancels the request if the client disconnects."""
+        """Returns the response to a request for predictions.
+
+        If the client disconnects, the request is cancelled.
+        """
         core = self._core
         seconds = core.options.timeout_seconds
         body = await read_body(request, core.options.max_body_mb * MEGABYTE, seconds)
@@ -113,7 +116,7 @@ class RestApp:
             gone.cancel()
 
     def _prepare(self, body, number, servable, ticket):
-        """Returns the `Call` for the body of a request."""
+        """Parses the body of a request, and returns the `Call` for it."""
         options = self._core.options
         given = parse_body(body, options.max_elements)
         name = given.get("signature_name", "")
@@ -155,12 +158,15 @@ async def end_of(request):
 
 
 def raw_path(request):
-    """Returns the path as it was sent, in which slashes in names are still escaped."""
+    """Returns the path of a request as the client sent it, without decoding escaped characters."""
     return (request.scope.get("raw_path") or request.url.path.encode()).decode("latin-1")
 
 
 def requested_version(match):
-    """Returns the `(name, version, label)` in a path. A value that is not in the path is None."""
+    """Returns a tuple of the name, version and label in a path.
+
+    A value that the path does not contain is `None`.
+    """
     name, version, label = match["name"], match["version"], match["label"]
     if version is not None:
         digits = version.lstrip("0") or "0"
