@@ -204,7 +204,7 @@ def _halves(transform: Any, gate: Any) -> _Target:
 def _embedding_row(foreign: str, entries: Dictionary, dim: int, ours: str) -> Row:
     """Returns the `Row` of an embedding table.
 
-    The rows of the table are read in the order of the ids of tfreps, after a row of zeros for the
+    The rows of the table are read in the order of tfreps's ids, after a row of zeros for the
     padding id.
     """
 

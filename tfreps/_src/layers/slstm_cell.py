@@ -20,7 +20,9 @@ SENTENCE_NORMALIZATIONS = "joint", "words"
 class SLSTMCell(Configurable, keras.layers.Layer):
     """Cell that computes one step of a Sentence-State LSTM for all words and sentence nodes.
 
-    With `xi = [h_{i-w}, ..., h_{i+w}]`, all from the previous step, word `i` computes
+    Word `i` has the input `x_i`, the hidden state `h_i` and the cell state `c_i`; the sentence node
+    has the hidden state `g` and the cell state `c_g`. With `xi = [h_{i-w}, ..., h_{i+w}]` and all
+    states on the right from the previous step, word `i` computes
 
         gate_k = W_k xi + U_k x_i + V_k g + b_k       for k in i, l, r, f, s, o, u
         i, l, r, f, s = softmax(sigmoid(gate_i), ..., sigmoid(gate_s))     in each dimension

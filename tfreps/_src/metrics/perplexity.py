@@ -12,7 +12,7 @@ from tfreps._src.metrics.tag_pairs import TensorLike
 class Perplexity(keras.metrics.Metric):
     """Perplexity over all tokens, independent of how they were batched.
 
-        perplexity = exp(sum of NLL / number of tokens)
+        perplexity = exp(sum of negative log-likelihoods / number of tokens)
 
     The exponential of Keras's logged loss is not the same, because Keras averages batch losses.
 

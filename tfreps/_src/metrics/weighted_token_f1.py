@@ -20,9 +20,11 @@ class WeightedTokenF1(TagMetric):
         f1[k] = 2 precision[k] recall[k] / (precision[k] + recall[k] + 1e-10)
         result = sum_k(true[k] * statistic[k]) / sum_k(true[k])
 
-    `"recall"` is therefore the accuracy over tokens, and `"f1"` is not the harmonic mean of the
-    other two. Tags that do not occur in the data have no weight. The precision of a tag that is
-    never predicted is 0.
+    For tag `k`, `predicted` and `true` are the numbers of tokens that have it in the predictions
+    and in the data, and `correct` is the number of those that have it in both. `"recall"` is
+    therefore the accuracy over tokens, and `"f1"` is not the harmonic mean of the other two. Tags
+    that do not occur in the data have no weight. The precision of a tag that is never predicted is
+    0.
 
     Args:
         num_tags: int. Number of tags, `K`.

@@ -30,10 +30,11 @@ class BertPretrainer(PublishedPretrainer, OwnLossModel, keras.Model):
 
         loss = sum_m w_m NLL(masked_ids_m) / sum_m w_m  +  mean_b NLL(next_sentence_labels_b)
 
-    The weights `w_m` are the `masked_weights`. The token table is that of the encoder, and
-    `v_m` has the width of its rows. Logits are computed only at masked positions. The model is
-    trained with Keras's `fit` on batches such as those of `tfreps.data.MaskedLMBatches`. The
-    targets are part of the features, so `compile` needs only an optimizer.
+    NLL is the negative log-likelihood under the softmax of the logits, and the weights `w_m` are
+    the `masked_weights`. The token table is that of the encoder, and `v_m` has the width of its
+    rows. Logits are computed only at masked positions. The model is trained with Keras's `fit` on
+    batches such as those of `tfreps.data.MaskedLMBatches`. The targets are part of the features, so
+    `compile` needs only an optimizer.
 
     Args:
         encoder: `BertEncoder`. It must have a pooler if `next_sentence` is `True`.

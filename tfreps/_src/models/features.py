@@ -15,7 +15,7 @@ def feature(name, *sizes, dtype="int32"):
 def with_optional(required, *optional):
     """Returns one dict of specs by name for each subset of the optional specs.
 
-    Each dict also contains the required specs, and the first contains only these.
+    Each dict also contains the required specs, and the first dict contains nothing else.
     """
     found = []
     for count in range(len(optional) + 1):

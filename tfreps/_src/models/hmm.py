@@ -33,9 +33,10 @@ class HMMTagger(SentenceTagger, WholeModel, keras.Model):
         p(tokens, tags) = initial[y_1] emission[y_1, x_1]
                           prod over t > 1 of transition[y_{t-1}, y_t] emission[y_t, x_t]
 
-    With `use_end`, the product also contains end[y_T]. A new model has uniform probabilities.
-    `fit_counts` trains on tagged sentences, and `baum_welch` on sentences without tags. Keras's
-    `fit` and `evaluate` raise a ValueError.
+    Here `x_t` and `y_t` are the token and the tag at position t. With `use_end`, the product also
+    contains end[y_T]. A new model has uniform probabilities. `fit_counts` trains on tagged
+    sentences, and `baum_welch` on sentences without tags. Keras's `fit` and `evaluate` raise a
+    ValueError.
 
     Args:
         vocabulary_size: int. Vocabulary size. Token ids are vocabulary ids plus 1, and 0 is

@@ -35,8 +35,8 @@ class Annotate(beam.PTransform):
     The input is a `PCollection` of dicts, bounded or not. The result is a tuple of two
     `PCollection`s: the records with the outputs as additional fields, and one dict for each
     rejected record, with the keys `reason` and `record`. A record is rejected if the model cannot
-    read it, or if it already has an added field other than `field`; `prefix` avoids this. Each
-    record is in exactly one of the two.
+    read it, or if it already has an added field other than `field`; set `prefix` to avoid this.
+    Each record is in exactly one of the two collections.
 
     Args:
         export: str or path-like. Folder that `tfreps export` wrote, on any of Beam's file systems,

@@ -88,11 +88,11 @@ def expected_score(emissions, targets, mask, transitions, start, end):
 def log_normalizer(emissions, mask, transitions, start, end):
     """Computes `log Z`, the logarithm of the sum of `exp(score)` over all paths, float32 `[B]`.
 
-    The gradient is computed with the forward-backward algorithm, in memory proportional to `T * K`
-    for a sentence, and exact for any range of scores: that of the emissions consists of the
-    marginals, and that of any other score is the expected number of times that it is used in a
-    path. A second derivative raises a LookupError. A sentence without a possible path has the value
-    `-inf` and a gradient of 0.
+    The gradient is computed with the forward-backward algorithm. It is exact for any range of
+    scores, and takes memory proportional to `T * K` for a sentence. The gradient with respect to
+    the emissions consists of the marginals. With respect to any other score, it is the expected
+    number of times that a path uses the score. A second derivative raises a LookupError. A sentence
+    without a possible path has the value `-inf` and a gradient of 0.
 
     Reference: Lafferty, McCallum and Pereira, 2001, "Conditional Random Fields".
     """

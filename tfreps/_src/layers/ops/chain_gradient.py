@@ -55,9 +55,9 @@ def token_log_probabilities(tags, emissions, mask, transitions, start, end):
 
     `chain.token_log_probabilities` describes the arguments; `tags` must be int32. Each value is the
     score of one step and one token, plus the suffix score after the token, minus the suffix score
-    before it. Apart from the terms of that step and token, the gradient of the value is therefore
-    the difference between the `expected_counts` of a walk that begins after the token and those of
-    a walk that begins before it.
+    before it. The gradient of a value is therefore 1 for that step and token, plus the
+    `expected_counts` of a walk that begins after the token, minus those of a walk that begins
+    before it.
     """
     tags = tf.where(mask, tags, 0)
 

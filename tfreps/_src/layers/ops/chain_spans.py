@@ -207,9 +207,9 @@ class _SpanSteps(NamedTuple):
     """Scores of the steps that begin, continue and end spans, for N spans of each sentence.
 
     In the methods, `kind` is the type of each span, int32 `[B, N]`; `ready`, `before` and `onward`
-    are the values of `_Posterior` at a position of each span, `[B, N, S]`; and `value` is the log
-    probability that a span has begun and includes the last token, for each state of this token
-    that belongs to spans of the type, `[B, N, W]`.
+    are the values of `_Posterior` at a position of each span, `[B, N, S]`; and `value` is the
+    log probability that a span has begun and that its last token so far is in each of the `W`
+    states of its type, `[B, N, W]`.
     """
 
     members: Any  # [types, W]
