@@ -19,7 +19,7 @@ from tfreps._src.callbacks.step_logs import Logs, exact_logs
 class TrainingLog(MetricLog):
     """Callback that logs metrics to TensorBoard and `history.jsonl` and shows a progress line.
 
-    The metrics of training steps are logged every `every` steps, and those of evaluations after
+    The metrics of training are logged every `update_freq` steps, and those of evaluations after
     each epoch.
 
     TensorBoard shows `perplexity/forward`, `perplexity/backward` and `perplexity/mean` (full

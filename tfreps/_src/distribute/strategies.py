@@ -16,9 +16,9 @@ WAIT, WAIT_SECONDS = "TFREPS_WORKER_WAIT", 600.0
 def open_strategy(kind=None):
     """Returns the strategy of this process, which is opened at the first call.
 
-    With `"multiworker"`, call this function before TensorFlow runs anything else. It returns when
-    all workers have started, for which it waits as long as the environment variable
-    TFREPS_WORKER_WAIT says, 600 seconds by default.
+    With `"multiworker"`, call this function before TensorFlow runs anything else. It waits until
+    all workers have started, at most as many seconds as the environment variable TFREPS_WORKER_WAIT
+    states (600 by default).
 
     Args:
         kind: str. `"none"` uses one device. `"mirrored"` uses one replica for each GPU of this

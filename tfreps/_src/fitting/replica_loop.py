@@ -56,10 +56,10 @@ class ReplicaLoop:
     replicas and for strategies that Keras 3.15 does not support (`MultiWorkerMirroredStrategy`,
     Keras issue 20585). Every replica gets the whole batch and computes its own rows of it. From the
     same weights, a step with N replicas therefore has the gradients of a step on one device: the
-    norm of the difference is at most 2e-6 of their norm, if dropout is 0 (see `begin`). Over many
-    steps, optimizers such as Adam increase this difference. With `own_batches`, each worker has its
-    own batch, and the global batch consists of the rows of all workers. The `train_step` of the
-    model must sum the gradients over the replicas.
+    norm of the difference is at most 2e-6 times the norm of the gradients, if dropout is 0 (see
+    `begin`). Over many steps, optimizers such as Adam increase this difference. With `own_batches`,
+    each worker has its own batch, and the global batch consists of the rows of all workers. The
+    `train_step` of the model must sum the gradients over the replicas.
 
     Args:
         model: `keras.Model`. A compiled model that was created in the scope of the strategy.

@@ -18,8 +18,9 @@ class ScalarMix(Configurable, keras.layers.Layer):
         s = softmax(w)
         y = gamma * sum_l s_l * norm(x_l)
 
-    By default, `norm` is the identity. With `layer_norm=True`, it normalizes each layer with one
-    mean and one variance, computed over all real positions and dimensions of the whole batch:
+    `x_l` is the output of layer `l`, and `w` and `gamma` are learned. By default, `norm` is the
+    identity. With `layer_norm=True`, it normalizes each layer with one mean and one variance,
+    computed over all real positions and dimensions of the whole batch:
 
         norm(x) = (x - mean) / sqrt(variance + epsilon)
 

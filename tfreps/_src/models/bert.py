@@ -45,9 +45,10 @@ class BertEncoder(PublishedEncoder, WholeModel, keras.Model):
         x_l = block_l(x_{l-1})          l = 1 .. L, with L = num_layers
         pooled_output = pooler_activation(x_L of the first token @ pooler_kernel + pooler_bias)
 
-    The defaults are those of BERT-base. DistilBERT has `num_segments=0` and a pooler with
-    `"relu"`; ELECTRA has tables of another width and a pooler with `"gelu"`. In both, the pooler is
-    the first dense layer of the classification head.
+    The defaults are those of BERT-base. DistilBERT corresponds to `num_segments=0` and
+    `pooler_activation="relu"`, and ELECTRA to an `embedding_dim` other than `hidden_dim` and
+    `pooler_activation="gelu"`. In both, the pooler is the first dense layer of the classification
+    head.
 
     Args:
         vocabulary_size: int. Number of rows of the token table.

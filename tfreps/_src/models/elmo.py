@@ -25,8 +25,9 @@ class Elmo(PublishedElmo, WholeModel, keras.Model):
 
         elmo_k = dropout(gamma_k * sum_l softmax(w_k)_l * layer_l)
 
-    The model can be used on its own, as the encoder of a `Tagger` or `Classifier`, or as a layer of
-    a functional model whose inputs are character ids or strings.
+    `w_k` and `gamma_k` are the learned weights and scale of mix `k`. The model can be used on its
+    own, as the encoder of a `Tagger` or `Classifier`, or as a layer of a functional model whose
+    inputs are character ids or strings.
 
     Args:
         bilm: `BiLM` or `ManyLangsBiLM`. If its `trainable` equals `fine_tune`, it is shared, and

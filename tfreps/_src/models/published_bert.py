@@ -77,7 +77,8 @@ class PublishedEncoder(PresetMethods):
     ) -> Model:
         """Loads a published checkpoint from Google, Hugging Face or aespresso.
 
-        Heads are not loaded. An option of `None` (the default) is that of the checkpoint.
+        Heads are not loaded. If an option is `None` (the default), the value of the checkpoint is
+        used.
 
         Args:
             source: str or path-like. A folder with `bert_config.json` and `bert_model.ckpt`

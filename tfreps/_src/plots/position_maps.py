@@ -95,7 +95,7 @@ def position_surface_figure(table: "ArrayLike", title: str = "", first: int = 0)
 
         products = table @ table^T
 
-    With more than 200 positions, only every n-th is drawn.
+    If there are more than 200 positions, at most 200 evenly spaced ones are drawn.
 
     Args:
         table: Float array of shape `[P, D]`, with a vector for each position.

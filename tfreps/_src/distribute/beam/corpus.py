@@ -80,7 +80,7 @@ def annotate_corpus(
     """Annotates the records of files with an exported SavedModel, and writes them to a folder.
 
     The arguments are the options of `tfreps annotate`; `options` are those of `Annotate`. The
-    folder appears when everything is written.
+    output folder appears only when all records have been written.
 
     Args:
         progress: function of two ints or None. Called with the number of records and of tokens
