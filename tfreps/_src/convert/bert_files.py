@@ -200,7 +200,8 @@ def _checked(checkpoint: Checkpoint, folder: Path) -> Checkpoint:
 def _prefix(path: Path) -> Path:
     """Returns the path of a checkpoint without file extensions.
 
-    `path` is the path of a checkpoint, or of a folder that contains exactly one.
+    `path` is a checkpoint or a folder. From a folder, `bert_model.ckpt` is used or, if there is no
+    such checkpoint, the only one.
     """
     if not path.is_dir():
         return path.with_suffix("") if path.suffix == ".index" else path

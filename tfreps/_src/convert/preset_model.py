@@ -22,8 +22,8 @@ BOUND = 1 << 16  # integers of a config up to this bound are accepted for every 
 def write_preset_model(model: Any, folder: str | os.PathLike[str], next_label: int = 0) -> None:
     """Writes the config and the weights of a built model for `read_preset_model`.
 
-    A model that the BERT classes of transformers can represent is stored with their keys and names,
-    so that transformers can load it too. The weights of any other model are stored under their
+    If the BERT classes of transformers can represent a model, it is stored with the keys and names
+    of transformers, which can then load it too. The weights of any other model are stored under their
     Keras paths. `next_label` is the label of a `BertPretrainer`'s next-sentence head that means
     that the second sentence follows the first.
     """

@@ -270,9 +270,8 @@ class CRF(Configurable, keras.layers.Layer):
             -log p(y_b) becomes log Z_b - sum_t q_bt . emissions_bt - q_b1 . start
                                 - sum_{t>1} q_b,t-1 . transitions q_bt - q_bn . end
 
-        If each q is 0 or 1, this is the loss for the tags with q = 1. Weights must then have the
-        shape `[B]`. A forbidden step costs 10,000 nats times its probability, which is a constant
-        without a gradient.
+        If each q is 0 or 1, it is the loss for `y`. Weights must have the shape `[B]`. A forbidden
+        step costs 10,000 nats times its probability, which is a constant without a gradient.
 
         Args:
             emissions: The `inputs` of a call of the layer.
