@@ -23,9 +23,9 @@ def write_preset_model(model: Any, folder: str | os.PathLike[str], next_label: i
     """Writes the config and the weights of a built model for `read_preset_model`.
 
     If the BERT classes of transformers can represent a model, it is stored with the keys and names
-    of transformers, which can then load it too. The weights of any other model are stored under their
-    Keras paths. `next_label` is the label of a `BertPretrainer`'s next-sentence head that means
-    that the second sentence follows the first.
+    of transformers, which can then load it too. The weights of any other model are stored under
+    their Keras paths. `next_label` is the label of a `BertPretrainer`'s next-sentence head that
+    means that the second sentence follows the first.
     """
     if not model.built:
         raise ValueError(f"{model.name!r} has no weights yet. Call it on a batch before saving it.")
