@@ -325,7 +325,7 @@ def _renamed(
 
 
 def _check_tied(checkpoint: Checkpoint) -> None:
-    """Raises a ValueError unless the masked-LM head uses the encoder's token table and one bias."""
+    """Raises a ValueError unless the masked-LM head has one bias and the encoder's token table."""
     names = checkpoint.names
     arrays = checkpoint.arrays
     source = checkpoint.source

@@ -133,7 +133,7 @@ def from_json(options: Mapping[str, Any], source: str) -> dict[str, Any]:
 
 
 def training_options(options: Mapping[str, Any], source: str) -> dict[str, Any]:
-    """Returns the options of `TRAINING` and `num_sampled`, under the names that tfreps uses."""
+    """Returns bilm-tf's training options under the names that tfreps uses."""
     found = {key.ours: value_of(options, key, source) for key in TRAINING}
     sampled = value_of(options, SAMPLED, source)
     return {**found, "num_sampled": value_of(options, NEGATIVES, source) if sampled else None}

@@ -74,7 +74,7 @@ def read_elmo(options):
 
 
 def make_indexer(options, sentences, elmo=None, word_characters=None, bert=None, words=True):
-    """Returns a `PieceIndexer` of a BERT model, or a `TokenIndexer` of the training data."""
+    """Returns a `PieceIndexer` if `bert` is given, or a `TokenIndexer` of the training data."""
     if bert is not None:
         return PieceIndexer(bert.tokenizer, words)
     has_characters = options.characters not in (None, "none")

@@ -9,7 +9,7 @@ from tfreps._src.models.preset_methods import Model, PresetMethods, given, model
 
 
 class PublishedEncoder(PresetMethods):
-    """Mixin of `BertEncoder` with the methods for published checkpoints."""
+    """Mixin of `BertEncoder` with the methods that load and save published checkpoints."""
 
     @classmethod
     def from_preset(
@@ -150,7 +150,7 @@ class PublishedEncoder(PresetMethods):
 
 
 class PublishedPretrainer(PresetMethods):
-    """Mixin of `BertPretrainer` with the methods for published checkpoints."""
+    """Mixin of `BertPretrainer` with the methods that load and save published checkpoints."""
 
     @classmethod
     def from_preset(

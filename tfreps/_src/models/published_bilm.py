@@ -12,7 +12,7 @@ InitialState = Literal["zero", "warm", "carry"]
 
 
 class PublishedBiLM(PresetMethods):
-    """Mixin of `BiLM` with the methods for published weights."""
+    """Mixin of `BiLM` with the methods that load and save published weights."""
 
     @classmethod
     def from_preset(
@@ -141,7 +141,7 @@ class PublishedBiLM(PresetMethods):
 
 
 class PublishedManyLangs(PresetMethods):
-    """Mixin of `ManyLangsBiLM` with the methods for models of ELMoForManyLangs."""
+    """Mixin of `ManyLangsBiLM` with the methods that load models of ELMoForManyLangs."""
 
     @classmethod
     def from_preset(
@@ -222,7 +222,7 @@ class PublishedManyLangs(PresetMethods):
 
 
 class PublishedElmo(PresetMethods):
-    """Mixin of `Elmo` with the method for presets and published weights."""
+    """Mixin of `Elmo` with the method that loads presets and published weights."""
 
     @classmethod
     def from_preset(

@@ -13,7 +13,7 @@ Constrain = Literal["both", "decode", "none"]
 
 
 class PublishedClassifier(PresetMethods):
-    """Mixin of `Classifier` with the methods for published checkpoints."""
+    """Mixin of `Classifier` with the methods that load and save published checkpoints."""
 
     @classmethod
     def from_preset(
@@ -142,7 +142,7 @@ class PublishedClassifier(PresetMethods):
 
 
 class PublishedTagger(PresetMethods):
-    """Mixin of `Tagger` with the methods for published checkpoints."""
+    """Mixin of `Tagger` with the methods that load and save published checkpoints."""
 
     @classmethod
     def from_preset(

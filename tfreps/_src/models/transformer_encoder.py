@@ -18,7 +18,7 @@ class TransformerEncoder(WholeModel, keras.Model):
 
         x_0 = dropout(positions(embedding_norm(project(embedder(features)))))
         x_l = block_l(x_{l-1})          l = 1 .. num_layers
-        sequence_output = x_L, or final_norm(x_L) with `normalize_first`
+        sequence_output = x_L, or final_norm(x_L) with `normalize_first`;  L = num_layers
 
     `project` is a dense layer, which is omitted if the width of the embedder is `hidden_dim`.
     `embedding_norm` replaces the paper's factor of `sqrt(hidden_dim)`: it gives the vectors of any

@@ -24,7 +24,8 @@ class TF1Adagrad(keras.optimizers.Optimizer):
 
     Args:
         learning_rate: float or Keras schedule. Defaults to 0.2, as in bilm-tf.
-        initial_accumulator_value: float, positive. Defaults to 1.0, as in bilm-tf.
+        initial_accumulator_value: float, positive. Initial value of the accumulators. Defaults to
+            1.0, as in bilm-tf.
         name: str. Name of the optimizer. Defaults to `"adagrad"`.
         **kwargs: Further arguments of `keras.optimizers.Optimizer`.
 

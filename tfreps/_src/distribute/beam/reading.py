@@ -155,7 +155,7 @@ def items(path, start, stop, form):
 
 @contextlib.contextmanager
 def _naming(path):
-    """Context manager that names the file in errors about its content."""
+    """Context manager that replaces any error with a ValueError that names the file."""
     try:
         yield
     except Exception as error:

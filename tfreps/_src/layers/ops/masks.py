@@ -69,7 +69,7 @@ def is_soft(targets):
 
 
 def checked_distributions(name, targets, shape, mask):
-    """Returns distributions as float32 `[B, T, K]`, 0 where masked, after checking them."""
+    """Returns distributions as float32 `[B, T, K]`, 0 where masked; checks that they sum to 1."""
     targets = tf.cast(targets, "float32")
     check_shape(name, targets, shape, "[B, T, K]")
     targets = tf.where(mask[..., None], targets, 0.0)

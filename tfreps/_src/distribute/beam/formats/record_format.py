@@ -38,7 +38,7 @@ class RecordFormat:
         return records
 
     def check_schema(self, schema):
-        """Raises a ValueError that names the field if the format has no type for it."""
+        """Raises a ValueError that names the first field whose type the format does not support."""
         for field in schema:
             if self.types is not None and not _is_made_of(field.type, self.types, self.most_lists):
                 raise ValueError(
