@@ -107,9 +107,9 @@ def own_documents(paths):
 
 
 def without_repetition(documents, max_tokens):
-    """Returns pairs `(name, sentences)` for the first documents, about `max_tokens` tokens.
+    """Returns a list of tuples `(name, sentences)`, one per document, without repeated sentences.
 
-    Sentences that occurred before are left out.
+    The list ends with the document that brings it to at least `max_tokens` tokens.
     """
     seen, kept, total = set(), [], 0
     for name, text in documents:

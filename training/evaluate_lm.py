@@ -197,8 +197,8 @@ def perplexities(totals):
 def unigram_perplexity(vocabulary, train, counts):
     """Returns the perplexity of a unigram model with add-one smoothing on a text.
 
-    `train` and `counts` are the counts of the training text and of the text. The ends of sentences
-    are predicted, too.
+    `train` contains the counts of the training text, and `counts` those of the evaluated text. The
+    ends of sentences are predicted, too.
     """
     smoothed = _with_ends(vocabulary, train).astype(np.float64) + 1.0
     log_probabilities = np.log(smoothed / smoothed.sum())

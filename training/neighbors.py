@@ -235,7 +235,10 @@ def nearest(vectors, token, positions, sentences, count):
 
 
 def in_context(sentences, place):
-    """Returns a str of the token at `(sentence, index)` in brackets, and 5 words on each side."""
+    """Returns a token in brackets, with up to 5 words of context on each side, as a str.
+
+    `place` is a tuple of the index of the sentence and that of the token.
+    """
     number, i = place
     words = sentences[number]
     before, after = words[max(0, i - AROUND) : i], words[i + 1 : i + 1 + AROUND]

@@ -257,7 +257,7 @@ class Command:
             group.add_argument("--set", metavar="KEY=VALUE", nargs="+", action="extend", help=about)
 
     def _add(self, group, name, option, given):
-        """Adds the flag of an option to a group of a parser, or shows a key in the group."""
+        """Adds an option to a group of a parser: its flag or, for a key, only its help."""
         flag, help = as_flag(name), self.help(option)
         if option.level == KEY:
             group.add_argument(name, metavar=f"{name}={value_name(name, option)}", help=help)

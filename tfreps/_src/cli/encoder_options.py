@@ -29,10 +29,11 @@ DEFAULT = "bilstm"
 
 
 class EncoderKind(NamedTuple):
-    """Row of `ENCODERS`. To add an encoder, add a row, and a function to `encoders.BUILDERS`.
+    """Row of the table `ENCODERS`, which describes an encoder.
 
-    `options` are those that this encoder reads and at least one other encoder does not. Encoders
-    that share an option use the same `Option`.
+    To add an encoder, add a row to this table and a function to `encoders.BUILDERS`. `options` has
+    the options that this encoder reads and at least one other encoder does not. Encoders that share
+    an option use the same `Option`.
     """
 
     options: dict[str, Option]

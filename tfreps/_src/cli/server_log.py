@@ -7,7 +7,7 @@ from tfreps._src.cli.standard_streams import say
 
 
 class ServerLog(logging.Handler):
-    """Handler that prints the log of the server, with flags in place of option names.
+    """Logging handler that prints the log of the server, with flags in place of option names.
 
     Errors are held back until `flush_errors` is called, once the server has started or failed to
     start.

@@ -48,13 +48,13 @@ def drop_unwritable() -> list[str]:
 
 
 def say(text: str) -> None:
-    """Prints a line to standard error; ignores errors."""
+    """Prints a line to standard error, without raising an error if it cannot be written."""
     with contextlib.suppress(OSError, ValueError):
         print(text, file=sys.stderr)
 
 
 class _Lines(logging.Handler):
-    """Handler that prints log records to the current standard error."""
+    """Logging handler that prints log records to the current `sys.stderr`."""
 
     def emit(self, record):
         after_progress = "\n" if not sys.stderr.closed and sys.stderr.isatty() else ""

@@ -116,7 +116,7 @@ def read_parts(options) -> dict[str, list[TaggedSentence]]:
 
 
 def check_tokens(sentences, how: str, bert=None) -> None:
-    """Warns if raw text would often be split into other tokens than the training data has.
+    """Warns if raw text would often be split into tokens that differ from the training data.
 
     `sentences` are the lists of tokens of the training data; the first `NUM_COMPARED` of them are
     joined by spaces, except between Chinese and Japanese characters, and tokenized as --tokens

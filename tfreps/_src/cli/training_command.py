@@ -31,9 +31,8 @@ LENGTHS = {"epochs", "steps"}
 def run_training(command, options, train, may_change=()):
     """Locks the run folder and calls `train` with the options and the run to resume, or `None`.
 
-    `may_change` has names of options that may differ when a run is resumed, in addition to those
-    of `MAY_CHANGE`.
-    If a signal ends the command, `Stopped` is raised.
+    `may_change` contains the names of options that may differ when a run is resumed, in addition to
+    those in `MAY_CHANGE`. If a signal ends the command, `Stopped` is raised.
     """
     changeable = MAY_CHANGE.union(may_change, LENGTHS if is_length_free(options) else ())
     if getattr(options, "precision", None) == AUTO:  # `settle` keeps that of the resumed run
@@ -159,8 +158,8 @@ def resume_command(run, distribute=None) -> str:
 def say_start(run, model, what, step=0):
     """Prints the number of parameters, the run folder, and a command that shows the progress.
 
-    `what` is the rest of the sentence: the size of the data and the number of steps. `step` is the
-    number of steps that a resumed run has done, or 0 for a new run.
+    `what` is the end of the printed sentence, such as `": 1,000 steps"`. `step` is the number of
+    steps that a resumed run has done, or 0 for a new run.
     """
     total = model.count_params()
     trained = sum(math.prod(weight.shape) for weight in model.trainable_weights)

@@ -64,7 +64,6 @@ class BertSignatures(Signatures):
         return {"vectors": self.weights.trace(self.text_vectors, TEXT)}
 
     def expected(self, texts):
-        """Computes some outputs of `default` with the model in memory; returns a dict of arrays."""
         features, _, lengths = self._read(tf.constant(texts))
         out = self.encoder.predict_on_batch(features)
         names = "sequence_output", "pooled_output"

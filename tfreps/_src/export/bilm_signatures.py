@@ -128,7 +128,6 @@ class BiLMSignatures(Signatures):
         )
 
     def expected(self, texts):
-        """Computes some outputs of `default` with the model in memory; returns a dict of arrays."""
         tokens = tokenize(tf.constant(texts))
         lengths = count(tokens != "")
         out = self.bilm.predict_on_batch(self.reader.to_ids(tokens, lengths))

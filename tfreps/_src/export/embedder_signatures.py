@@ -31,7 +31,6 @@ class EmbedderSignatures(TextSignatures):
         self.before = before
 
     def expected(self, texts):
-        """Computes some outputs of `default` with the model in memory; returns a dict of arrays."""
         return {"vectors": self.trained.embed(texts).vectors}
 
     def _read(self, text):

@@ -90,7 +90,6 @@ class TextSignatures(Signatures):
         self.max_pieces = tokenizer.max_pieces(trained.max_length) if tokenizer else None
 
     def expected(self, texts):
-        """Computes some outputs of `default` with the model in memory; returns a dict of arrays."""
         rows = self.trained.tokenize(texts)
         if self.trained.is_tagger:
             predictions = self.trained.tag(rows)

@@ -77,9 +77,10 @@ class Signatures:
         return {}
 
     def expected(self, texts: Sequence[str]) -> dict[str, Any]:
-        """Computes some outputs of `default` with the model in memory; returns a dict of arrays.
+        """Computes some outputs of the signature `default` with the model in memory.
 
-        The export is correct if its signature `default` has the same outputs for these texts.
+        Returns a dict from the names of these outputs to arrays. The export is correct if its
+        signature `default` has the same outputs for these texts.
         """
         raise NotImplementedError
 

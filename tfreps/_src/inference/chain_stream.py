@@ -6,7 +6,7 @@ from tfreps._src.layers.ops.chain_recursion import FORBIDDEN
 
 
 class ChainStream:
-    """Viterbi decoding of a chain that grows at its end.
+    """Viterbi decoder for a chain of tokens that grows at its end.
 
     For each tag of the last token, the best path that ends in this tag is a survivor. The tag of an
     earlier token is final when all possible survivors agree on it, because the best path of any
@@ -111,7 +111,7 @@ class ChainStream:
         return self._removed(_path(self._previous[:shared], states[0]))
 
     def _fixed(self):
-        """Removes the older half of the tokens, and returns their tags in the best survivor.
+        """Removes the older half of the undecided tokens, and returns their tags in the best path.
 
         Survivors with another tag at the last of these tokens are dropped.
         """

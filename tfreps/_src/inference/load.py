@@ -209,7 +209,7 @@ def _open_run(found: Location, given: Given) -> LoadedModel:
 
 
 def _has_text(run: RunFolder, model: Any) -> bool:
-    """Returns True if the folder of a run has the vocabulary or tokenizer that its model needs."""
+    """Returns True if a run folder contains the files that its model needs to read raw text."""
     if isinstance(model, WholeModel) and model._required("word_character_ids") is not None:
         if not run.word_characters_path.exists():
             return False

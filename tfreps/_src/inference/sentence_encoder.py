@@ -213,7 +213,7 @@ class SentenceEncoder:
         return self.bilm.encode_tokens(ids)
 
     def _gather(self, rows: tf.Tensor, kept: tf.Tensor, new: tf.Tensor) -> tf.Tensor:
-        """Looks up rows, `[...]`, in the concatenation of `kept` and `new`: `[..., P]`."""
+        """Returns the rows, `[..., P]`, of the concatenation of `kept` and `new`."""
         count = tf.shape(kept)[0]
         new = tf.concat([new, tf.zeros_like(kept[:1])], 0)  # gather needs at least one row
         own = tf.gather(new, tf.maximum(rows - count, 0))

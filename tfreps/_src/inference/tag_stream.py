@@ -86,7 +86,7 @@ class StreamUpdate:
 
 
 class TagStream:
-    """Tags a text that arrives in parts, such as the output of a speech recognizer.
+    """Tagger of a text that arrives in parts, such as the output of a speech recognizer.
 
     The stream is one text, which the tagger reads as one sentence. `TextTagger.stream` creates it.
 
@@ -191,8 +191,8 @@ class TagStream:
             `StreamUpdate` without provisional tokens, tags and spans.
 
         Raises:
-            ValueError: If the stream is already closed, or if `append` raises a ValueError for the
-                remaining tokens.
+            ValueError: If the stream is already closed, if the pieces of a window do not fit into
+                the `max_length` of a BERT model, or if the model computes NaN or infinity.
         """
         self._check_open()
         self._tokens += self._text.close()

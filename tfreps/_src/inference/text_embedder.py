@@ -86,8 +86,8 @@ class TextEmbedder(WholeTextModel):
 
         Args:
             texts: iterable of str. Raw texts, such as a list or an open file.
-            prompt: str. Name of the prompt that is put in front of each text. If `None`, it is
-                `default_prompt`. Defaults to `None`.
+            prompt: str. Name of the prompt that is put in front of each text. If `None`, the prompt
+                named `default_prompt` is used. Defaults to `None`.
 
         Returns:
             `TextEmbeddings`.
@@ -109,9 +109,9 @@ class TextEmbedder(WholeTextModel):
         return TextEmbeddings(texts, vectors.reshape(len(texts), self.model.vector_dim))
 
     def prompt_text(self, prompt: str | None = None) -> str:
-        """Returns the text of a prompt, by default the one named `default_prompt`.
+        """Returns the text of the prompt with the name `prompt`.
 
-        If `prompt` and `default_prompt` are both `None`, returns `""`.
+        If `prompt` is `None`, the name is `default_prompt`. If both are `None`, returns `""`.
 
         Raises:
             ValueError: If there is no prompt of that name.
@@ -123,7 +123,7 @@ class TextEmbedder(WholeTextModel):
         return "" if name is None else self.prompts[name]
 
     def similarities(self, first: Iterable[str], second: Iterable[str]) -> np.ndarray:
-        """Computes the cosines of the vectors of texts.
+        """Computes the cosine similarity of each text in `first` and each text in `second`.
 
         Both lists are read with the prompt `default_prompt`. For other prompts, use `embed`.
 

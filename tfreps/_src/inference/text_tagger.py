@@ -207,7 +207,10 @@ class TextTagger(TextModel):
         return found
 
     def _span_finder(self, threshold: float) -> Any:
-        """Returns a `tf.function` that finds likely spans; the last one is stored and reused."""
+        """Returns a `tf.function` that finds the spans whose probability is at least `threshold`.
+
+        The function is stored, and is reused until another threshold is given.
+        """
         key = threshold, self.model.temperature
         if self._span_finder_of is None or self._span_finder_of[0] != key:
 

@@ -81,7 +81,10 @@ def _extract_zip(path: pathlib.Path, folder: pathlib.Path) -> None:
 
 
 def _extract_tar(path: pathlib.Path, folder: pathlib.Path) -> None:
-    """Extracts a tar archive while it is read, because it contains no list of its files."""
+    """Extracts a tar archive into a folder.
+
+    Each file is checked when it is read, because a tar archive contains no list of its files.
+    """
     [opened] = [opener for suffix, opener in TARS.items() if path.name.endswith(suffix)]
     check_space(folder, path.stat().st_size)
     with opened(path) as file, replacing(folder) as temporary:

@@ -127,9 +127,9 @@ def download_repository(address: str) -> pathlib.Path:
 
 
 def _snapshot(found: Repository, names: tuple[str, ...], *inner: str) -> tuple[pathlib.Path, str]:
-    """Downloads files with these names; returns the model's folder in the cache, and the commit.
+    """Downloads the files called `names`; returns the model's folder in the cache and the commit.
 
-    The files are those in the folder of the model or, if `inner` is given, in these subfolders.
+    The files are in the folder of the model or, if `inner` is given, in these subfolders of it.
     """
     prefixes = [glob.escape(f"{found.folder}/{place}".strip("/")) for place in inner or [""]]
     snapshot = pathlib.Path(
@@ -151,7 +151,10 @@ def _modules(folder: pathlib.Path) -> dict[str, str]:
 
 
 def _has_weights(folder: pathlib.Path) -> bool:
-    """Returns True if a folder contains weights or an adapter (an adapter cannot be opened)."""
+    """Returns True if a folder contains weights or an adapter.
+
+    An adapter counts, because opening it raises an error that says what to do.
+    """
     return any(file.suffix in WEIGHTS or file.name == ADAPTER for file in folder.glob("*"))
 
 

@@ -69,7 +69,7 @@ def write_labeling_run(
 
 
 def write_published(run: RunFolder, folder: str | os.PathLike[str], name: str | None = None) -> str:
-    """Writes the BERT model and the vocabulary of a run, and a model card, for transformers.
+    """Writes the BERT model, the vocabulary and a model card of a run for use with transformers.
 
     Returns the name of the class of Hugging Face transformers that can load the model.
     """

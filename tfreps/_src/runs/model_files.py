@@ -66,9 +66,9 @@ Model = TypeVar("Model")
 
 
 def from_preset(cls: type[Model], source: str | os.PathLike[str], **options: Any) -> Model:
-    """Returns the model of the class `cls`, or a part of this class, that a source contains.
+    """Returns the model of the class `cls` in a source, or the part of a model of this class.
 
-    The source and the options are those of `WholeModel.from_preset`.
+    `source` and `options` are the arguments of `WholeModel.from_preset`.
     """
     kinds, read = _reader(cls)
     with locate(source, RUN, KERAS_FILE, *kinds) as found:
@@ -147,7 +147,10 @@ def save_to_preset(
 
 
 def upload_preset(model: Any, address: str, message: str, private: bool | None) -> str:
-    """Uploads a model; see `WholeModel.upload_preset`."""
+    """Uploads a model to the Hugging Face Hub, and returns the URL of the commit.
+
+    `WholeModel.upload_preset` describes the arguments.
+    """
     repository = hub_repositories.parse(address)
     name = (repository.folder or repository.name).rsplit("/", 1)[-1]
     with tempfile.TemporaryDirectory() as parent:

@@ -77,10 +77,11 @@ def record_data(folder: str | os.PathLike[str], files: Files) -> None:
 def check_data(
     folder: str | os.PathLike[str], files: Files, own: Mapping[str, slice] | None = None
 ) -> None:
-    """Raises a ValueError if data files differ from those that `record_data` recorded, if any.
+    """Raises a ValueError if data files differ from those that `record_data` recorded.
 
-    The names of the files may differ, but not their order. `own` maps the name of an option to the
-    `slice` of its files that this process checks; all files of other options are checked.
+    If none were recorded, nothing is checked. The names of the files may differ, but not their
+    order. `own` maps the name of an option to the `slice` of its files that this process checks;
+    all files of other options are checked.
     """
     known = read_manifest(folder)["data"]
     if known is not None:

@@ -60,7 +60,7 @@ def tag_lines(text: str, outputs: dict[str, Any], length: int) -> Iterator[str]:
 
 
 def label_lines(outputs: dict[str, Any]) -> Iterator[str]:
-    """Yields the predicted label and the next most probable ones, with their probabilities."""
+    """Yields lines with a label and its probability, for the most probable labels in order."""
     yield f"{outputs['label']}{percent(outputs.get('probability'))}"
     labels = outputs.get("labels", [])
     shares = outputs.get("probabilities", [])

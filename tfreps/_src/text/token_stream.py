@@ -24,7 +24,7 @@ class StreamToken(NamedTuple):
 
 
 class TokenStream:
-    """Splits a text that arrives in parts into the tokens of the whole text.
+    """Tokenizer of a text that arrives in parts, with the same tokens as for the whole text.
 
     A token is final when no text that follows can change it. The tokens of the end of the text are
     therefore not final. Which part of the text this is depends on the tokenizer:

@@ -57,7 +57,10 @@ class Model:
         return answers
 
     def read(self, text):
-        """Returns the tokens of a text, and a dict from features to lists of ids, one per token."""
+        """Returns the list of the tokens of a text, and a dict of its features.
+
+        Each feature contains a list of ids for each token.
+        """
         about = self.about["text"]
         text, longest = about["before"] + text, about["max_tokens"]
         if about["rules"] is None:  # a BERT model, which reads pieces

@@ -276,7 +276,7 @@ def not_loaded(name, number):
 
 
 def no_versions(name, number):
-    """Returns the `ServingError` for a request for the status of a version that is not known.
+    """Returns the `ServingError` for a status request that names an unknown version.
 
     If `number` is `None`, the request is for all versions, and none is known.
     """

@@ -27,7 +27,7 @@ TAG = "serve"
 
 
 class Servable:
-    """Loaded SavedModel, in a folder, that serves requests within the limits of `ServerOptions`.
+    """SavedModel, loaded from a folder, that serves requests within the limits of the server.
 
     Attributes:
         definitions: dict from the name of every signature to its `SignatureDef`.

@@ -19,7 +19,7 @@ class FailedBatch(Exception):
 
 
 class SignatureRunner:
-    """Runs the calls of the signatures of a model, with a queue for each kind of call.
+    """Executor for the signatures of a model, with a queue for each kind of call.
 
     Small calls of the same signature are merged into batches if the signature is in `merged`, the
     set of those whose rows are independent. If a batch fails, its calls run again one by one, so

@@ -58,7 +58,7 @@ class RestApp:
         self.asgi.router.redirect_slashes = False  # only the paths above exist
 
     async def _v1(self, scope, receive, send):
-        """Responds to a request below /v1; errors become JSON objects."""
+        """Responds to a request whose path begins with /v1, with JSON objects also for errors."""
         request = Request(scope, receive)
         try:
             response = await self._answer(request)

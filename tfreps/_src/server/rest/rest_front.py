@@ -17,10 +17,11 @@ MOST_CHUNKS = 2**16  # in a request; parsing one takes about 6 microseconds
 
 
 class RestFront:
-    """HTTP server for an ASGI application, based on uvicorn, with the address of `ServerOptions`.
+    """HTTP server for an ASGI application, based on uvicorn.
 
-    It listens on `port`, and runs on `server_loop()`. It does not change the signal handlers or the
-    logging of the process, except that uvicorn logs only errors.
+    The host and the TLS files are those in `options`, a `ServerOptions`. The server listens on
+    `port`, and runs on `server_loop()`. It does not change the signal handlers or the logging of
+    the process, except that uvicorn logs only errors.
     """
 
     def __init__(self, app, options):

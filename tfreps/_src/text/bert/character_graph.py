@@ -20,7 +20,7 @@ _END = "\0"  # end of a token; NUL has been removed from the texts
 
 
 class CharacterGraph(tf.Module):
-    """TensorFlow graph of `CharacterTokenizer`: texts `[B]` to ragged ids `[B, None]`."""
+    """TensorFlow graph of a `CharacterTokenizer`, from texts `[B]` to ragged ids `[B, None]`."""
 
     def __init__(self, tokenizer: Any):  # a `CharacterTokenizer`, which imports this file
         super().__init__(name="characters")

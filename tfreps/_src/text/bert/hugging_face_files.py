@@ -61,7 +61,7 @@ _TEMPLATES = {
 def read_whole(path: pathlib.Path) -> tuple[list[str], dict[str, Any]]:
     """Returns the pieces, in the order of their ids, and the options of a tokenizer.json.
 
-    Raises a ValueError if a part of the file is not one that BERT's tokenizers have.
+    Raises a ValueError if a part of the file does not describe a tokenizer like BERT's.
     """
     config = read_json(path)
     for name, keys in _PARTS.items():

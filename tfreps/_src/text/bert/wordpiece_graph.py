@@ -22,7 +22,7 @@ CONTINUATION = "##"
 
 
 class WordPieceGraph(tf.Module):
-    """TensorFlow graph of `WordPieceTokenizer`: texts `[B]` to ragged ids `[B, None]`.
+    """TensorFlow graph of a `WordPieceTokenizer`, from texts `[B]` to ragged ids `[B, None]`.
 
     If `core_ops` is `True`, it uses only core operations and splits words by a loop over pieces,
     which is slower. Otherwise, tensorflow-text splits words, provided that

@@ -9,7 +9,7 @@ from tfreps._src.text.tags.tag_schemes import Scheme, SpanMode, SpanRules, span_
 
 
 class SpanStates(NamedTuple):
-    """Tables in which a span depends only on pairs of neighboring states of a tag sequence.
+    """Tables by which spans are found from pairs of neighboring states in a tag sequence.
 
     There are S states. A sequence contains a span from `s` to `e` (exclusive) if `begins` is True
     for its states at `s - 1` and `s`, `stays` for each following pair, and `ends` for its states at

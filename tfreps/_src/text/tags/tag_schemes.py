@@ -63,7 +63,7 @@ def check_scheme(scheme: str | None, plain: bool = True) -> None:
 
 
 def detect_scheme(tags: Iterable[str]) -> Scheme | None:
-    """Detects the scheme of a set of tags from their letters.
+    """Detects the scheme of a set of tags from their letters, such as the `B` of `B-PER`.
 
     If several schemes match, the first of `"bio"`, `"bioes"`, `"bilou"` and `"bmes"` is
     returned. `"iob1"` has the same letters as `"bio"` and is returned only if every tag except `O`
@@ -200,7 +200,7 @@ def span_rules(tags: Sequence[str], scheme: Scheme, mode: SpanMode = "strict") -
 
 
 def check_mode(mode: str) -> None:
-    """Raises a ValueError if a mode of reading spans (see `spans`) is not one of `MODES`."""
+    """Raises a ValueError if `mode` is not one of `MODES`, the modes of the function `spans`."""
     if mode not in MODES:
         raise ValueError(f"`mode` must be one of {MODES}; got {mode!r}.")
 
