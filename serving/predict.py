@@ -132,7 +132,7 @@ def described(signature, sentences, full):
 
 
 def of_vectors(row, length, full):
-    """Returns a dict of the number of tokens, the shapes of all vectors, and values of vectors.
+    """Returns a dict of the number of tokens, the shapes of all vectors, and their values.
 
     If `full` is `False`, only the first values of one vector are included.
     """

@@ -109,7 +109,7 @@ def own_documents(paths):
 def without_repetition(documents, max_tokens):
     """Returns a list of tuples `(name, sentences)`, one per document, without repeated sentences.
 
-    The list ends with the document that brings it to at least `max_tokens` tokens.
+    The documents are read in order until the sentences have at least `max_tokens` tokens.
     """
     seen, kept, total = set(), [], 0
     for name, text in documents:

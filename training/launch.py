@@ -107,7 +107,10 @@ def check_command(options):
 
 
 def with_distribute(command):
-    """Returns a command with --distribute multiworker; rejects any other value of the option."""
+    """Returns the words of a command, to which --distribute multiworker is added if missing.
+
+    Raises a ValueError if the command has another value of --distribute.
+    """
     flag, expected = DISTRIBUTE
     given = [word for word in command if word.split("=")[0] == flag]
     if not given:

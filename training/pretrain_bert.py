@@ -40,7 +40,10 @@ def start(options):
 
 
 def train(options, earlier):
-    """Trains a new run or resumes the earlier one, and prints the results."""
+    """Pre-trains a BERT model, and prints the results.
+
+    If `earlier`, the run to resume, is not `None`, its training is continued.
+    """
     from tfreps._src.cli import training_command
     from tfreps._src.cli.progress import say_progress
     from tfreps._src.distribute.strategies import open_strategy

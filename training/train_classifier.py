@@ -109,7 +109,10 @@ def start(options):
 
 
 def train(options, earlier):
-    """Trains a new run or resumes the earlier one, evaluates it, and prints the results."""
+    """Trains a classifier, evaluates it, and prints the results.
+
+    If `earlier`, the run to resume, is not `None`, its training is continued.
+    """
     from tfreps._src.cli import labeling
     from tfreps._src.cli.labeled_texts import check_labels, read_parts
     from tfreps._src.cli.training_command import begin_run, say_start

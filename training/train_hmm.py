@@ -125,7 +125,7 @@ def start(options):
 
 
 def train(options):
-    """Trains the model, writes the run folder, and prints the results."""
+    """Trains an HMM tagger, writes its run folder, and prints the results."""
     from tfreps._src.callbacks.stop_signals import held_back
     from tfreps._src.cli.training_command import own_options
     from tfreps._src.inference.text_tagger import TextTagger

@@ -44,7 +44,7 @@ FLAGS = {"weights_file": "--elmo-weights", "initial_state": "--elmo-initial-stat
 
 
 def reading_options(bilm) -> dict:
-    """Returns the arguments of the readers in `tfreps.data` that depend on the biLM."""
+    """Returns a dict of those arguments of the readers in `tfreps.data` that depend on a biLM."""
     return {
         "bidirectional": bilm.bidirectional,
         "characters": "table" if bilm.vocabulary_size is None else None,

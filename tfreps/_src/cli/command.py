@@ -346,7 +346,7 @@ class Command:
         return given
 
     def _earlier(self, path):
-        """Returns a dict of the options in the file `path`, an options.json, for a resumed run.
+        """Returns a dict of the options that a resumed run inherits from its options.json, `path`.
 
         The dict is empty if the file does not exist or contains no options.
         """

@@ -80,7 +80,7 @@ def read_files(files: list[str], options, kept=None) -> list[LabeledText]:
 def read_parts(options, bert=None) -> dict[str, TextPart]:
     """Returns a dict from "train", "validation" and "test" to those parts that the options name.
 
-    Without --validation, a share of the training texts is held out for it.
+    Without --validation, a share of the training texts is held out for validation.
     """
     parts = {}
     for part in PARTS:

@@ -28,7 +28,7 @@ class Term(NamedTuple):
 
     @classmethod
     def read(cls, text: str) -> "Term":
-        """Parses a term in the notation of tables, such as `elmo` or `encoder=bilstm|slstm`."""
+        """Returns the term for a text in a table, such as `elmo` or `encoder=bilstm|slstm`."""
         name, _, values = text.partition("=")
         return cls(name, tuple(values.split("|")) if values else ())
 
@@ -111,7 +111,7 @@ def unused_options(options, table: Table) -> list[str]:
 def brought_by(name: str, table: Table, but: tuple[str, ...] = ()) -> Table:
     """Returns a copy of a table in which all options, except `but`, exclude the option `name`.
 
-    For example, `--init` determines the sizes of a model, which cannot be given together with it.
+    For example, `--init` determines the sizes of a model, so `--units` cannot be given with it.
     """
     return {
         own: row if own in (name, *but) else row._replace(excludes=(name, *_rules(row.excludes)))

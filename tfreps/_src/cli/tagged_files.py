@@ -79,7 +79,7 @@ TEXT_OR_TAGGED = Option(
 def as_in_training(name: str, needs: str | tuple = ()) -> Option:
     """Returns a copy of the option `name` of `COLUMNS`, whose default is that of the training data.
 
-    The help says so, and the default in the table is `None`.
+    The help text describes this default; the value in the table is `None`.
     """
     first = COLUMNS[name].about.partition(". ")[0].removesuffix(".")
     about = f"{first}. Defaults to that of the training data."

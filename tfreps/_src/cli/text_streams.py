@@ -60,7 +60,7 @@ def read_texts(
 
 
 def text_lines(file: BinaryIO, name: str, max_line_bytes: int | None = None) -> Iterator[str]:
-    """Yields the lines of a binary file as text, without surrounding white space, and closes it.
+    """Yields the lines of a binary file as str without surrounding white space; closes the file.
 
     A byte order mark at the start of the file is removed. A line with more than `max_line_bytes`
     bytes, not counting its line ending, is an error, and is not read to its end.

@@ -77,9 +77,10 @@ def is_length_free(options):
 
 
 def check_unchanged(run, options, names):
-    """Raises ValueError if an option of a run that has ended and has no checkpoints has changed.
+    """Raises a ValueError if an option of a run that cannot be continued has changed.
 
-    `names` are the options that may differ while there are checkpoints.
+    Such a run has ended, and its checkpoints were removed. `names` are the options that may differ
+    while there are checkpoints.
     """
     now = as_json(vars(options))
     changed = sorted(name for name in names & set(now) if now[name] != run.options.get(name))

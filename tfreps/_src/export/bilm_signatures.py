@@ -92,7 +92,7 @@ class BiLMSignatures(Signatures):
             self.notices.append(self._about_explain())
 
     def more_functions(self) -> dict[str, Any]:
-        """Returns the traced functions, by name, of the signatures that only biLMs have."""
+        """Returns a dict of traced functions, by name, for the signatures that only biLMs have."""
         trace = self.weights.trace
         ids = self.bilm._ids_spec()
         functions = {ids.name: trace(self.from_ids, ids, LENGTHS)}

@@ -243,7 +243,10 @@ def write_notes(
 
 
 def check_notes(base: str | os.PathLike[str], overwrite: bool = False) -> None:
-    """Raises a ValueError if a folder contains a file of `FILES` that tfreps did not write."""
+    """Raises a ValueError if a folder contains a file of `FILES` that tfreps did not write.
+
+    If `overwrite` is `True`, nothing is checked.
+    """
     for path in (pathlib.Path(base, name) for name in FILES):
         if not overwrite and path.exists() and (path.is_dir() or MARK not in path.read_bytes()):
             raise ValueError(

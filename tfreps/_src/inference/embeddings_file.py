@@ -170,7 +170,7 @@ class EmbeddingsFile:
 
 
 def read_options(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Returns the options that a complete file of `tfreps embed` was written with."""
+    """Returns the dict of options with which `tfreps embed` wrote a complete file."""
     try:
         with open_hdf5(path) as file, naming_damage(path, OPTIONS_ATTRIBUTE):
             if file.attrs.get_id(OPTIONS_ATTRIBUTE).dtype.kind != "S":  # bytes of fixed size

@@ -131,7 +131,7 @@ def _spans(
 
 
 def _text(value: Any) -> Any:
-    """Returns nested lists in which bytes are decoded to str."""
+    """Returns a copy of nested lists, in which bytes are decoded to str."""
     if isinstance(value, list):
         return [_text(each) for each in value]
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else value

@@ -248,7 +248,7 @@ class TagStream:
         return np.concatenate(found)
 
     def _new_spans(self, final, later, tokens):
-        """Returns lists of the new final spans and of the provisional spans, as `StreamSpan`."""
+        """Returns two lists of `StreamSpan`: the new final spans, and the provisional spans."""
         if self._spans is None:
             return [], []
         scheme = self._spans.scheme
@@ -293,7 +293,7 @@ class _Windows(NamedTuple):
     on_grid: bool
 
     def num_ready(self, num_encoded: int, num_tokens: int) -> int:
-        """Returns the number of tokens of a stream of `num_tokens` whose emissions are final."""
+        """Returns how many of the first `num_tokens` tokens of a stream have final emissions."""
         ready = num_tokens - self.right
         return max(num_encoded, ready - ready % self.stride if self.on_grid else ready)
 
@@ -341,7 +341,10 @@ def _windows(tagger, look_ahead, context, stride):
 
 
 def _batches(rows: Sequence[Sequence[str]]) -> Iterator[slice]:
-    """Yields slices of `rows`, the tokens of windows, that are encoded as one batch."""
+    """Yields slices of `rows`, each of which is encoded as one batch.
+
+    A row is the list of the tokens of a window.
+    """
     start = longest = 0
     for end, row in enumerate(rows):
         longest = max(longest, len(row))

@@ -76,7 +76,7 @@ class TextEmbedder(WholeTextModel):
         self.default_prompt: str | None = default_prompt
 
     def __call__(self, text: str | Iterable[str], prompt: str | None = None) -> TextEmbeddings:
-        """Computes the vectors of raw texts like `embed`, or one vector `[D]` for a single str."""
+        """Computes the vectors `[N, D]` of raw texts or, for a single str, its vector `[D]`."""
         if isinstance(text, str):
             return TextEmbeddings(text, self.embed([text], prompt).vectors[0])
         return self.embed(text, prompt)

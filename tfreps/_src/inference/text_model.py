@@ -73,8 +73,8 @@ class TextModel(LoadedModel):
     ) -> SequenceBatches:
         """Groups tokenized texts into `SequenceBatches`, the shortest texts first.
 
-        `targets` has the tag ids or the label id of each text. `options` are further arguments of
-        `SequenceBatches`.
+        `targets` contains the tag ids or the label id of each text. `options` are further arguments
+        of `SequenceBatches`.
         """
         tokens = as_list("`tokens`", tokens, "sentences")
         options = {"batch_tokens": BATCH_TOKENS, "max_length": self.max_length, **options}
@@ -121,10 +121,11 @@ class TextModel(LoadedModel):
         options: dict[str, Any],
         predict: Any = None,
     ) -> list[tuple]:
-        """Returns a tuple of the given outputs for each sentence, in the order of the sentences.
+        """Returns a list with a tuple of the requested outputs for each sentence.
 
-        `predict` is a `tf.function` from the features of a batch to a dict of outputs. If `None`,
-        it is `predict_on_batch` of the model.
+        `outputs` are the names of the requested outputs. `predict` is a `tf.function` from the
+        features of a batch to a dict of outputs. If it is `None`, `predict_on_batch` of the model
+        is used.
         """
         if not sentences:
             return []

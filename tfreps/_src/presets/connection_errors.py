@@ -20,8 +20,8 @@ def naming_source(
     """Context manager that converts connection errors to ValueErrors that name the source.
 
     Errors of the disk are not changed. `done` is `"downloaded"` or `"uploaded"`, `hint` is advice
-    at the end of the message, and `server` is the name of the server in the message. `sentences`
-    maps classes of errors to their messages, which the source precedes.
+    at the end of the message, and `server` is the name of the server in the message. For the
+    classes of errors in `sentences`, the message is the source followed by the given sentence.
     """
     try:
         yield

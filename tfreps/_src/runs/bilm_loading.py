@@ -140,14 +140,14 @@ def set_vocabulary(model: BiLMPretrainer, vocabulary: Vocabulary) -> None:
 
 
 def word_options(vocabulary: Vocabulary) -> dict[str, int]:
-    """Returns the options of a `BiLM` that reads the token ids of `vocabulary`."""
+    """Returns a dict of the options of a `BiLM` that reads the token ids of `vocabulary`."""
     return {"vocabulary_size": len(vocabulary), **boundary_options(vocabulary)}
 
 
 def boundary_options(vocabulary: Vocabulary) -> dict[str, int]:
-    """Returns the options for the ids of `<S>` and `</S>` of a `BiLM` that reads token ids.
+    """Returns a dict of the options of a `BiLM` for the token ids of `<S>` and `</S>`.
 
-    They are greater by 1 than the ids in the vocabulary, because 0 is padding.
+    These ids are greater by 1 than those in the vocabulary, because 0 is padding.
     """
     return {
         "sentence_start_id": vocabulary.start_id + 1,

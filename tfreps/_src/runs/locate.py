@@ -37,7 +37,10 @@ class Location(NamedTuple):
     kind: Kind
 
     def open(self) -> Any:
-        """Opens the files; returns, by their kind, a `RunFolder`, `Checkpoint`, model or paths."""
+        """Opens the files of the model.
+
+        Returns a `RunFolder`, a `Checkpoint`, a Keras model or paths, depending on the kind.
+        """
         return self.kind.open(self.path)
 
 

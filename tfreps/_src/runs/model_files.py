@@ -225,7 +225,7 @@ def _read_elmo(found: Location, **options: Any) -> Elmo:
 
 
 def _opened(read: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns a function that opens a `Location` and reads the result with `read`."""
+    """Returns a function that opens a `Location` and passes the result to `read`."""
     return lambda found, **options: read(found.open(), **options)
 
 

@@ -426,7 +426,7 @@ def is_run_folder(path: pathlib.Path) -> bool:
 
 
 def read_head(path: pathlib.Path) -> dict[str, Any]:
-    """Reads the options.json of a run and checks that it has the expected keys."""
+    """Returns the content of options.json as a dict, after checking that it is that of a run."""
     if not path.is_file():
         raise ValueError(
             f"{path.parent} is not a run folder: it contains no {OPTIONS}. "

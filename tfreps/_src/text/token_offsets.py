@@ -83,7 +83,7 @@ def _is_among(codes: tf.Tensor, ranges: Sequence[tuple[int, int]]) -> tf.Tensor:
 
 
 def _positions_without(flags: tf.Tensor) -> tf.Tensor:
-    """Returns the positions at which `flags` is False, int32 `[number of them]`."""
+    """Returns the positions at which `flags` is False, int32 `[number of positions]`."""
     return tf.cast(tf.where(tf.logical_not(flags))[:, 0], "int32")
 
 

@@ -47,7 +47,7 @@ class PortableModel(NamedTuple):
 
 
 def portable_model(signatures: Signatures) -> PortableModel:
-    """Returns the portable form of a model, given the result of `open_for_export`.
+    """Returns the `PortableModel` of a model, given the result of `open_for_export`.
 
     Raises:
         ValueError: If the model contains a biLM of ELMoForManyLangs.

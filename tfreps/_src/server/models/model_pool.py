@@ -216,7 +216,7 @@ class ModelPool:
         self._stop.set()
 
     def stop(self, timeout=None):
-        """Stops the search for versions, and waits up to `timeout` seconds for its end."""
+        """Stops the search for versions, and waits up to `timeout` seconds for its thread."""
         self.ask_to_stop()
         if self._thread is not None:
             self._thread.join(None if timeout is None else max(timeout, 0))

@@ -38,7 +38,7 @@ class Signature:
         )
 
     def input(self, name):
-        """Returns the `tf.TensorSpec` of an input, or raises UNIMPLEMENTED if it is not dense."""
+        """Returns the `tf.TensorSpec` of an input; raises a ServingError if it is not dense."""
         if self.inputs[name] is None:
             raise ServingError(
                 "UNIMPLEMENTED",

@@ -94,7 +94,7 @@ class SignatureRunner:
         return [self._written(call, outputs)]
 
     def _written(self, call, outputs):
-        """Returns the response of a call, given its outputs, or the exception of the conversion."""
+        """Returns the response of a call, given its outputs, or the exception that was raised."""
         try:
             call.ticket.check()
             check_response(sum(map(bytes_of, outputs.values())), self._options)

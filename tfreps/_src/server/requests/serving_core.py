@@ -124,7 +124,10 @@ class ServingCore:
                 self.metrics.record(model, api, entrypoint, code, seconds)
 
     def status_message(self, name, version=None, label=None):
-        """Returns the `GetModelStatusResponse` of one or all versions; `label` is ignored."""
+        """Returns a `GetModelStatusResponse` with the status of one version or of all versions.
+
+        `label` has no effect.
+        """
         message = get_model_status_pb2.GetModelStatusResponse()
         states = get_model_status_pb2.ModelVersionStatus.State
         for number, state, error in self.pool.status(name, version):
@@ -134,7 +137,7 @@ class ServingCore:
         return message
 
     def metadata_message(self, name, version=None, label=None):
-        """Returns the `GetModelMetadataResponse` with the signatures of a version."""
+        """Returns a `GetModelMetadataResponse` with the signatures of a version of a model."""
         message = get_model_metadata_pb2.GetModelMetadataResponse()
         signatures = get_model_metadata_pb2.SignatureDefMap()
         with self.pool.lease(name, version, label) as (number, servable):

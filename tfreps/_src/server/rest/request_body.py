@@ -13,10 +13,10 @@ NESTED = 16  # values that an array or object counts as, since it takes as long 
 
 
 async def read_body(request, most_bytes: int, seconds: float) -> bytes:
-    """Reads and decompresses the body of a Starlette `Request`.
+    """Returns the decompressed body of a Starlette `Request`.
 
-    `most_bytes` is its maximum size, before and after decompression, and `seconds` the time in
-    which it must arrive.
+    `most_bytes` is the maximum size of the body, before and after decompression. `seconds` is the
+    time in which the body must arrive.
     """
     length = request.headers.get("content-length", "0")
     if length.isdigit() and int(length) > most_bytes:
@@ -64,11 +64,11 @@ def unpacked(body, most_bytes):
 
 
 def parse_body(body: bytes, most_elements: int) -> dict:
-    """Parses the JSON object of a request.
+    """Parses the body of a request, which must be a JSON object, and returns it as a dict.
 
     `most_elements` is the maximum number of values in the body, where an array or object counts as
-    16. Their number is estimated before parsing, from the commas, opening brackets and opening
-    braces, including those inside of strings.
+    16. The number of values is estimated before parsing, from the commas, opening brackets and
+    opening braces, including those inside of strings.
     """
     if body.count(b",") + NESTED * (body.count(b"[") + body.count(b"{")) >= most_elements:
         raise invalid(

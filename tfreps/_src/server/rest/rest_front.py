@@ -184,12 +184,12 @@ class PatientProtocol(H11Protocol):
 
 
 class ChunkCounter(h11.Connection):
-    """Connection that raises an error for the first chunk after `MOST_CHUNKS` of a request."""
+    """HTTP connection that raises an error if a request has more than `MOST_CHUNKS` chunks."""
 
     chunks = 0
 
     def next_event(self):
-        """Returns the next event of the connection."""
+        """Returns the next event; raises an error if the request exceeds the limit of chunks."""
         event = super().next_event()
         if isinstance(event, h11.Request):
             self.chunks = 0

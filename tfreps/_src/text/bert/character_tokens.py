@@ -264,7 +264,7 @@ class CharacterTokenizer(PieceTokenizer):
 def count_tokens(
     texts: Iterable[str], progress: Callable[[int, int], None] | None = None, **options: Any
 ) -> Counter[str]:
-    """Returns the counts of the tokens of texts; no token is replaced with `#UNK#`."""
+    """Returns a `Counter` of the tokens in texts; no token is replaced with `#UNK#`."""
     check_list("`texts`", texts)
     tokenize = CharacterTokenizer(CharacterTokenizer.SPECIAL_TOKENS, **options).tokenize
     counts: Counter[str] = Counter()

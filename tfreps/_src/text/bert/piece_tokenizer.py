@@ -334,7 +334,7 @@ class PieceTokenizer(abc.ABC):
 
 
 def read_pieces(path: str | os.PathLike[str]) -> list[str]:
-    """Reads the pieces of a vocabulary file, one per line, without checking special tokens."""
+    """Returns the list of pieces in a vocabulary file, without checking the special tokens."""
     text = read_utf8(path, "the vocabulary")
     if not text:
         raise ValueError(f"{path} is empty. Expected one piece per line.")
