@@ -173,7 +173,11 @@ def split(documents):
 
 
 def write_files(folder, parts, shards):
-    """Writes one sentence per line, each file atomically; removes older training files."""
+    """Writes the files of the three parts, with one sentence per line.
+
+    Each file is written atomically. Training files that the folder contains from an earlier corpus
+    are removed.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     *train, validation, test = names = file_names(shards)
     files = {name: parts["train"][n::shards] for n, name in enumerate(train)}

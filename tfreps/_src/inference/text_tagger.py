@@ -275,12 +275,12 @@ class TextTagger(TextModel):
             context: int. Number of tokens before each token from which the emission scores of this
                 token are computed. Defaults to `None`.
             stride: int. Number of tokens whose emission scores are computed together, from one
-                window. The number of tokens to encode per token is
-                `(context + stride + look_ahead) / stride`, and tags are final up to `stride - 1`
-                tokens later. Must be `None` if the windows are known. If `None`, it is 1. Defaults
-                to `None`.
-            max_pending: int. Maximum number of tokens with final emission scores whose tags are
-                undecided, before the older half of them is fixed. Defaults to 1000.
+                window of `context + stride + look_ahead` tokens. With a larger stride, fewer
+                windows are encoded, but tags become final up to `stride - 1` tokens later. Must be
+                `None` if the windows are known. If `None`, it is 1. Defaults to `None`.
+            max_pending: int. Maximum number of tokens whose emission scores are final but whose
+                tags are undecided. If there are more, the tags of the older half are fixed.
+                Defaults to 1000.
 
         Returns:
             `TagStream`.

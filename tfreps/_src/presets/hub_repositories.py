@@ -82,7 +82,10 @@ class Repository(NamedTuple):
 
 
 def parse(address: str) -> Repository:
-    """Parses an address `hf://owner/repository[@revision][/folder]`, or raises a ValueError."""
+    """Returns the `Repository` for an address `hf://owner/repository[@revision][/folder]`.
+
+    Raises a ValueError for an address of another form.
+    """
     form = r"hf://([^/@\s]+/[^/@\s]+)(?:@(refs/(?:pr|convert)/[^/]+|[^/\s]+))?(?:/(.*))?"
     match = re.fullmatch(form, address)
     folder = (match[3] or "").strip("/") if match else ""

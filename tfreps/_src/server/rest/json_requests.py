@@ -22,7 +22,7 @@ NAMES = {str: "a string", bool: "a boolean", dict: "an object", type(None): "nul
 
 
 def read_inputs(request: dict, signature) -> tuple[dict, bool]:
-    """Reads the arrays of a request, as parsed by `parse_body`.
+    """Converts the inputs of a request, a dict that `parse_body` returned, to arrays.
 
     Returns a dict from input names to arrays, and whether the request has the row format
     (`instances`) instead of the column format (`inputs`).
