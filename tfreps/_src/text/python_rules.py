@@ -56,7 +56,7 @@ def python_pattern(pattern: str) -> str:
 
 @functools.cache
 def _of_category(prefix: str) -> Ranges:
-    """Returns the code points whose Unicode category begins with `prefix`, such as `L`, as ranges."""
+    """Returns the ranges of code points whose Unicode category begins with `prefix`."""
     found = (codes for category, codes in _by_category().items() if category.startswith(prefix))
     return as_ranges(sorted(itertools.chain.from_iterable(found)))
 
