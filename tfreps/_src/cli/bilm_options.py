@@ -1,4 +1,4 @@
-"""Options that name a biLM, and the arguments of `tfreps.load` that they stand for."""
+"""Options that name a biLM, and the arguments of `tfreps.load` that they set."""
 
 import argparse
 

@@ -121,8 +121,8 @@ def load(
     Args:
         source: str or path-like. Path, name or address of the model.
         weights_file: str or path-like. Path or address of the HDF5 file with the weights for an
-            `options.json`; a relative path may start at its folder. If `None`, the weights are
-            expected next to the `options.json`. Defaults to `None`.
+            `options.json`. The path may be relative to the folder of `options.json`. If `None`,
+            the weights are expected in this folder. Defaults to `None`.
         vocabulary: `tfreps.text.Vocabulary`, or the path of its file. Required for a bilm-tf
             training folder. A published biLM that reads token ids needs it to read texts, unless
             `source` is a folder that contains a `vocabulary.txt`. Defaults to `None`.

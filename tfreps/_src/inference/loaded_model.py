@@ -127,7 +127,7 @@ class LoadedModel:
 
 
 def trace_once(model: Any, signature: Any) -> None:
-    """Traces the prediction of a model for batches of all shapes.
+    """Traces the prediction function of a model once, for batches of all shapes.
 
     Otherwise, Keras would trace the prediction for the first batch, and again for the first batch
     in which the length, the number of rows or another axis differs. Each trace takes as long as the

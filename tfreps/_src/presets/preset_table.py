@@ -106,7 +106,10 @@ def rows() -> dict[str, Preset]:
 
 
 def _series() -> Iterator[Preset]:
-    """Yields a `Preset` for each language of each series of models; its file is an archive."""
+    """Yields a `Preset` for each language of each series of models.
+
+    The only file of such a preset is an archive.
+    """
     for series in _read(SERIES):
         *texts, file, urls, languages = map(
             series.pop, ("name", "description", "file", "urls", "rows")

@@ -47,7 +47,7 @@ def run_card(run: RunFolder) -> dict[str, Any]:
 
 
 def shared_options(run: RunFolder) -> dict[str, Any]:
-    """Returns the options of a run for publication, with only the last component of each path.
+    """Returns a dict of the options of a run to publish, with the last component of each path.
 
     Options that say where the output is or how the process ran are left out.
     """

@@ -184,5 +184,5 @@ def reply(content, status=200):
 
 
 async def http_error(request, error):
-    """Returns the JSON response to an error of Starlette, such as an unknown path."""
+    """Returns a JSON response for an error that Starlette reports, such as an unknown path."""
     return reply({"error": str(error.detail)}, error.status_code)

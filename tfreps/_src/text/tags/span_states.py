@@ -12,12 +12,12 @@ class SpanStates(NamedTuple):
     """Tables by which spans are found from pairs of neighboring states in a tag sequence.
 
     There are S states. A sequence contains a span from `s` to `e` (exclusive) if `begins` is True
-    for its states at `s - 1` and `s`, `stays` for each following pair, and `ends` for its states at
-    `e - 1` and `e`. Row S of a table represents the position before the first token, and column S
-    the end of the sentence. The states are the tags, except in `"iob1"`: there, `I-X` after `B-X`
-    begins a span or continues one, depending on the tag before `B-X`, so that each tag has one
-    state outside an open span and one inside. Every tag sequence has exactly one sequence of
-    states.
+    for the states at `s - 1` and `s`, `stays` is True for each pair of neighboring states within
+    the span, and `ends` is True for the states at `e - 1` and `e`. Row S of a table represents the
+    position before the first token, and column S the end of the sentence. The states are the tags,
+    except in `"iob1"`: there, `I-X` after `B-X` begins a span or continues one, depending on the
+    tag before `B-X`, so that each tag has one state outside an open span and one inside. Every tag
+    sequence has exactly one sequence of states.
 
     Attributes:
         tags: int32 `[S]`. The tag id of each state.
