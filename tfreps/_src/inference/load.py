@@ -335,7 +335,7 @@ def _reading(
 ) -> tuple[TokenIndexer | PieceIndexer, Tokenization, int | None, pathlib.Path]:
     """Returns the arguments `indexer`, `tokens`, `max_length` and `source` of a `TextModel`.
 
-    `words` is the argument of this name of `PieceIndexer`, which a BERT model uses.
+    `words` is the argument `words` of `PieceIndexer`, which is the indexer of a BERT model.
     """
     tokens: Tokenization = run.options.get("tokens", "spaces")
     longest = run.options.get("max_length")

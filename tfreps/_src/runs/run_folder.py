@@ -207,7 +207,7 @@ class RunFolder:
         may_change: Iterable[str] = (),
         defaults: Mapping[str, Any] | None = None,
     ) -> "RunFolder | None":
-        """Returns the run to resume, or `None`, after the checks of `open_for_training`."""
+        """Returns the run to resume, or `None`, after the checks that `open_for_training` lists."""
         if not options["resume"] or not (pathlib.Path(path) / OPTIONS).exists():
             cls.check_can_create(path, options["overwrite"])
             check_inputs(path, options)

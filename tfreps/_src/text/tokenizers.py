@@ -164,7 +164,7 @@ def tokenize(
 
 
 def rules_of(method: Method | WordSplitter) -> Sequence[tuple[str, str]]:
-    """Returns `(RE2 pattern, replacement)` pairs that separate tokens with white space."""
+    """Returns the pairs `(RE2 pattern, replacement)` that put white space between tokens."""
     return _RULES[method] if isinstance(method, str) else method.word_rules
 
 

@@ -19,6 +19,6 @@ def server_loop() -> asyncio.AbstractEventLoop:
 def on_loop(coroutine):
     """Runs a coroutine on `server_loop()` and returns its result.
 
-    It must not be called in the thread of the loop, which would then wait for itself.
+    This function must not be called in the thread of the loop, which would then wait for itself.
     """
     return asyncio.run_coroutine_threadsafe(coroutine, server_loop()).result()
