@@ -26,11 +26,11 @@ from tfreps._src.cli.progress import make_progress
 RECORDS = "input_format=jsonl|parquet|avro|tfrecord"  # formats whose records have fields
 READING = {
     "input_format": Option(
-        str, "text", "Format of the input.", ["text", "jsonl", "parquet", "avro", "tfrecord"]
+        str, "text", "Format of the input files.", ["text", "jsonl", "parquet", "avro", "tfrecord"]
     ),
     "field": Option(
-        str, None, "Field of the records that contains the text, or the list of its tokens with "
-        "--signature tokens. Defaults to the name of that input: text or tokens.", needs=RECORDS,
+        str, None, "Name of the field that contains the text or, with --signature tokens, the list "
+        "of tokens. Defaults to text or, with --signature tokens, to tokens.", needs=RECORDS,
         metavar="NAME",
     ),
     "signature": Option(
@@ -38,7 +38,7 @@ READING = {
         "reads lists of tokens.", ["default", "tokens"], needs=f"{RECORDS} if signature=tokens",
     ),
     "max_bytes": Option(
-        int, 200_000, "Maximum number of bytes of a text. A longer text is rejected.", at_least=1
+        int, 200_000, "Maximum size of a text in bytes. A longer text is rejected.", at_least=1
     ),
     "allow_empty": Option(
         bool, False, "Leave out input files of 0 bytes, which are otherwise an error."
@@ -47,24 +47,23 @@ READING = {
 WRITING = {
     "output": Option(str, None, "Folder for the annotated records.", required=True, metavar="DIR"),
     "output_format": Option(
-        str, "jsonl", "Format of the output.", ["jsonl", "parquet", "avro", "tfrecord"]
+        str, "jsonl", "Format of the output files.", ["jsonl", "parquet", "avro", "tfrecord"]
     ),
     "outputs": Option(
-        str, None, "Names of the outputs of the signature to write; spans writes the spans of a "
+        str, None, "Outputs of the signature to write, by name; spans writes the spans of a "
         "tagger. Defaults to the tokens, tags, confidences and spans of a tagger, the labels and "
-        "probabilities of a classifier, or the vector of the text.",
-        many=True, metavar="NAME",
+        "probabilities of a classifier, or the vector of the text.", many=True, metavar="NAME",
     ),
     "prefix": Option(
-        str, None, "Prefix of the names of the fields that are added.",
-        metavar="TEXT",
+        str, None, "Text that is put in front of the names of the added fields. By default, the "
+        "names have no prefix.", metavar="TEXT",
     ),
     "keep": Option(
         str, None, "Fields of the input to write in addition to the text. Defaults to all fields.",
         many=True, metavar="NAME",
     ),
     "shards": Option(
-        int, 0, "Number of files to write. With 0, the runner decides.", at_least=0
+        int, 0, "Number of output files. With 0, the runner chooses the number.", at_least=0
     ),
     "overwrite": Option(bool, False, "Replace the output folder if this command wrote it."),
 }  # fmt: skip
@@ -75,23 +74,23 @@ RUNNING = {
     ),
     "workers": Option(
         int, 1, "Number of worker processes of the local runner, each with a copy of the model. "
-        "Other runners have an option of their own, such as -- --num_workers=8.", at_least=1,
-        needs="runner=local",
+        "For other runners, give the option of that runner after --, as in -- --num_workers=8.",
+        at_least=1, needs="runner=local",
     ),
     "threads": Option(
-        int, None, "Number of threads of TensorFlow in each worker. Defaults to the number of "
-        "cores divided by --workers. It changes results only by rounding.", at_least=1,
+        int, None, "Number of TensorFlow threads in each worker. Defaults to the number of cores "
+        "divided by --workers. The number of threads changes results only by rounding.", at_least=1,
     ),
     "batch_size": Option(
-        int, 1024, "Number of records that are sorted by length together, and then divided into "
-        "calls of the model.", at_least=1
+        int, 1024, "Number of records that are collected, sorted by length, and divided into calls "
+        "of the model.", at_least=1,
     ),
     "batch_tokens": Option(
         int, 4096, "Maximum number of tokens in a call of the model, padding included.", at_least=1
     ),
     "attempts": Option(
-        int, 3, "Number of times that the pipeline is started if a worker process of the local "
-        "runner is killed.", at_least=1,
+        int, 3, "Maximum number of times that the pipeline is started. It is started again if a "
+        "worker process of the local runner is killed.", at_least=1,
     ),
 }  # fmt: skip
 COMMAND = Command(
@@ -99,11 +98,11 @@ COMMAND = Command(
     __doc__,
     {
         "export": Option(
-            str, None, "Folder written by tfreps export, or one of its versions. By default, the "
-            "newest version is used.", required=True, metavar="DIR",
+            str, None, "Folder written by 'tfreps export', whose newest version is used, or the "
+            "folder of one of its versions.", required=True, metavar="DIR",
         ),
         "inputs": Option(
-            str, None, "Files or glob patterns, on this machine or as an address such as "
+            str, None, "Input files or glob patterns, as local paths or as addresses such as "
             "gs://mine/*.txt.", many=True, required=True, metavar="FILE",
         ),
     },

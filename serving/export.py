@@ -37,7 +37,8 @@ COMMAND = Command(
     __doc__,
     {
         "model": bilm_options.MODEL._replace(
-            about="Run folder of any model of tfreps, or published model, by path, name or address."
+            about="Model to export: a run folder of any model of tfreps, or a published model, "
+            "given by path, name (see 'tfreps presets') or hf:// address.",
         )
     },
     [
@@ -65,8 +66,9 @@ COMMAND = Command(
             ),
             "explain": Option(
                 bool, False, "Add the signature explain. Depending on the model, it returns the "
-                "best tag sequences and the marginals of the tags, attention weights, or the "
-                "surprise of each token (of a biLM with a softmax).", excludes=NOT_PORTABLE,
+                "best tag sequences and the marginal probabilities of the tags, the attention "
+                "weights, or the surprisal (negative log probability in nats) of each token. "
+                "Surprisal requires a biLM with a softmax.", excludes=NOT_PORTABLE,
             ),
             "wordpiece": Option(
                 bool, False, "Tokenize the texts of a BERT model with an operation of TensorFlow "
@@ -81,12 +83,13 @@ COMMAND = Command(
         }),
         Group("check", "Test of the export.", {
             "check": Option(
-                bool, False, "Load the export in a new process without tfreps, and compare its "
-                "outputs with the model's before the version appears.", excludes=NOT_PORTABLE,
+                bool, False, "Load the export in a new process without tfreps and compare its "
+                "outputs with those of the model. The version folder is created only if the "
+                "outputs agree.", excludes=NOT_PORTABLE,
             ),
             "check_python": Option(
-                str, None, "Python interpreter for --check. Defaults to the one that runs this "
-                "command.", needs="check", metavar="FILE",
+                str, None, "Python interpreter that loads the export for --check. Defaults to the "
+                "interpreter that runs this command.", needs="check", metavar="FILE",
             ),
         }),
     ],

@@ -46,8 +46,9 @@ COMMAND = Command(
                 "which reads tokens that are split at white space.", metavar="NAME",
             ),
             "full": Option(
-                bool, False, "Print all numbers of the outputs of a biLM, BERT model or text "
-                "embedder, or the probabilities of all labels of a classifier.",
+                bool, False, "Print all numbers in the outputs of a biLM, a BERT model or a text "
+                "embedder, and the probabilities of all labels of a classifier. By default, these "
+                "outputs are abbreviated.",
             ),
         }),
     ],

@@ -48,15 +48,20 @@ COMMAND = Command(
             "label": Option(str, None, "Label of the version to query, such as stable."),
         }),
         Group("server", "Address and protocol of the server.", {
-            "rest_port": Option(int, 8501, "REST port of the server.", at_least=0, at_most=65535),
-            "grpc_port": Option(int, 8500, "gRPC port of the server.", at_least=0, at_most=65535),
+            "rest_port": Option(
+                int, 8501, "Port of the server for REST requests.", at_least=0, at_most=65535
+            ),
+            "grpc_port": Option(
+                int, 8500, "Port of the server for gRPC requests.", at_least=0, at_most=65535
+            ),
             "timeout_seconds": Option(
                 float, 60.0, "Seconds to wait for a response.", above=0, at_most=1e6
             ),
             "grpc": Option(bool, False, "Use gRPC instead of REST."),
             "host": Option(str, "127.0.0.1", "Host name or IP address of the server."),
             "ca_file": Option(
-                str, None, "Use TLS and trust the certificate in this PEM file.", metavar="FILE"
+                str, None, "PEM file with the certificate of the server; the connection then uses "
+                "TLS. By default, the connection is not encrypted.", metavar="FILE",
             ),
         }),
     ],

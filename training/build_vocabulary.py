@@ -31,8 +31,8 @@ COMMAND = Command(
     __doc__,
     {
         "files": Option(
-            str, None, "Text files, optionally gzipped, or glob patterns.", many=True,
-            required=True, metavar="FILE",
+            str, None, "Text files in which to count tokens, or glob patterns. The files may be "
+            "gzipped.", many=True, required=True, metavar="FILE",
         )
     },
     [
@@ -44,20 +44,21 @@ COMMAND = Command(
         }),
         Group("tokens", "Tokens to count and to leave out.", {
             "tokens": Option(
-                str, "spaces", "How to split the text into tokens: at white space (spaces), or "
-                "with the tokenizer of a BERT model that reads characters (bert-characters).",
+                str, "spaces", "How to split the text into tokens: at white space (spaces), or as "
+                "'tfreps pretrain-bert --tokens characters' does (bert-characters).",
                 ["spaces", "bert-characters"],
             ),
             "cased": Option(
-                bool, False, "With --tokens bert-characters, keep capital letters instead of "
-                "converting the text to lower case.", needs="tokens=bert-characters",
+                bool, False, "Keep capital letters instead of converting the text to lower case. "
+                "Requires --tokens bert-characters.", needs="tokens=bert-characters",
             ),
             "min_count": Option(
                 int, 1, "Leave out tokens that occur fewer than N times.", at_least=1
             ),
             "max_vocabulary": Option(
-                int, None, "Maximum size of the vocabulary, special tokens and reserved ids "
-                "included. By default, there is no limit.", at_least=4,
+                int, None, "Maximum size of the vocabulary, including special tokens and, with "
+                "--tokens bert-characters, reserved ids. By default, there is no limit.",
+                at_least=4,
             ),
         }),
     ],

@@ -24,8 +24,9 @@ COMMAND = Command(
     __doc__,
     {
         "model": Option(
-            str, None, "Run folder of a classifier, or published BERT model with a label head, by "
-            "path, name ('tfreps presets') or hf:// address.", required=True, metavar="MODEL",
+            str, None, "Classifier: a run folder, or a published BERT model with a label head, "
+            "given by path, name (see 'tfreps presets') or hf:// address.", required=True,
+            metavar="MODEL",
         ),
         "text": Option(
             str, "-", "File with one text per line, optionally gzipped; - reads standard input.",
@@ -42,9 +43,9 @@ COMMAND = Command(
                 "lines (json).", ["tab", "json"],
             ),
             "threshold": Option(
-                str, None, "Minimum probability at which the second of two labels, in the order of "
-                "the run's labels.txt, is chosen, or 'validation' for the threshold that was "
-                "best on the validation data. By default, the more likely label is chosen.",
+                str, None, "Minimum probability at which the second of the two labels in the run's "
+                "labels.txt is chosen. With 'validation', the threshold that was best on the "
+                "validation data is used. By default, the more likely label is chosen.",
                 metavar="X",
             ),
         }),

@@ -38,9 +38,10 @@ COMMAND = Command(
     __doc__,
     {
         "model": Option(
-            str, None, "Run folder, or published model by path, name ('tfreps presets') or hf:// "
-            "address: a BERT model with a label or tag head, or a biLM (options.json and HDF5 "
-            "weights, or a model of ELMoForManyLangs).", metavar="MODEL",
+            str, None, "Model to convert: a run folder or a published model, given by path, name "
+            "(see 'tfreps presets') or hf:// address. Published models can be BERT models with a "
+            "label or tag head, biLMs (options.json and HDF5 weights) or models of "
+            "ELMoForManyLangs.", metavar="MODEL",
         )
     },
     [
@@ -52,16 +53,19 @@ COMMAND = Command(
                 "training run.", metavar="DIR",
             ),
             "vocabulary": Option(
-                str, None, "Vocabulary file. Required with --checkpoint, and with --elmo-weights "
-                "if the biLM reads token ids.", metavar="FILE",
+                str, None, "Vocabulary file of the model. Required with --checkpoint, and with "
+                "--elmo-weights if the biLM reads token ids.", metavar="FILE",
             ),
             "scheme": Option(
                 str, None, "Tag scheme of a published BERT model with a tag head. If config.json "
-                "names no architecture, this option also marks the model as a tagger.", SCHEMES,
+                "does not say whether the head scores tags or labels, this option says that it "
+                "scores tags.", SCHEMES,
             ),
         }),
         Group("to", "Folder to write, and its format.", {
-            "output": Option(str, None, "New folder to write.", required=True, metavar="DIR"),
+            "output": Option(
+                str, None, "New folder for the converted model.", required=True, metavar="DIR"
+            ),
             "output_format": Option(
                 str, "run", "Format of the folder: a run folder (run), or the format of bilm-tf "
                 "and AllenNLP (bilm-tf) or of Hugging Face transformers (hugging-face).",

@@ -43,9 +43,12 @@ COMMAND = Command(
         Group("output", "Folder and size of the corpus.", {
             **CORPUS,
             "max_tokens": Option(
-                int, 3_000_000, "Stop after about this many tokens.", at_least=1
+                int, 3_000_000, "Approximate maximum number of tokens in the corpus.", at_least=1
             ),
-            "shards": Option(int, 2, "Number of training files.", at_least=1, at_most=1000),
+            "shards": Option(
+                int, 2, "Number of files into which the training text is divided.", at_least=1,
+                at_most=1000,
+            ),
         }),
     ],
     (

@@ -34,8 +34,8 @@ COMMAND = Command(
         Group("output", "Folder and size of the corpus.", {
             **CORPUS,
             "max_sentences": Option(
-                int, 20_000, "Stop after about this many sentences, but not before each file has "
-                "at least one.", at_least=10,
+                int, 20_000, "Approximate maximum number of sentences in the corpus. Each of its "
+                "files gets at least one sentence.", at_least=10,
             ),
         }),
     ],

@@ -57,12 +57,13 @@ COMMAND = Command(
     __doc__,
     {
         "model": bilm_options.MODEL._replace(
-            about="Run folder, or published model, by path, name ('tfreps presets') or hf:// "
-            "address: a biLM, a BERT model or a text embedder."
+            about="Model that computes the vectors: a biLM, a BERT model or a text embedder, as "
+            "a run folder or a published model, given by path, name (see 'tfreps presets') or "
+            "hf:// address.",
         ),
         "text": Option(
-            str, None, "UTF-8 text file with one text or tokenized sentence per line, or file in "
-            "another --format; optionally gzipped.", required=True, metavar="FILE",
+            str, None, "UTF-8 text file with one text or tokenized sentence per line, or a file in "
+            "the format of --format. The file may be gzipped.", required=True, metavar="FILE",
         ),
     },
     [
@@ -73,8 +74,8 @@ COMMAND = Command(
             "separator": COLUMNS["separator"],
             "encoding": COLUMNS["encoding"]._replace(needs="format=conll|conllu|json|python"),
             "prompt": Option(
-                str, None, "Name of the prompt of a text embedder that is put in front of each "
-                "line. Defaults to the model's default prompt.", metavar="NAME",
+                str, None, "Name of the prompt that a text embedder puts in front of each line. "
+                "Defaults to the model's default prompt.", metavar="NAME",
             ),
             "max_sentence_tokens": Option(
                 int, 200_000, "Maximum number of tokens in a sentence. A longer sentence is an "
@@ -90,8 +91,8 @@ COMMAND = Command(
                 metavar="KIND",
             ),
             "mix": Option(
-                str, None, "Weights of the layers for --layers mix, the token layer first. A "
-                "softmax normalizes them.", required="layers=mix", needs="layers=mix",
+                str, None, "Weight of each layer for --layers mix, starting with the token layer. "
+                "A softmax normalizes the weights.", required="layers=mix", needs="layers=mix",
                 metavar="W0,W1,...",
             ),
             "gamma": Option(
@@ -103,10 +104,12 @@ COMMAND = Command(
         }),
         Group("output", "File to write.", {
             "output": Option(
-                str, None, "HDF5 file to write; for a text embedder, also a .npy file.",
-                required=True, metavar="FILE",
-                must_be=(lambda path: not is_stream(path), "a file, since vectors cannot be "
-                         "written to a stream"),
+                str, None, "HDF5 file to write. With a text embedder, the file can instead be a "
+                ".npy file.", required=True, metavar="FILE",
+                must_be=(
+                    lambda path: not is_stream(path),
+                    "a file, since vectors cannot be written to a stream",
+                ),
             ),
             "resume": Option(
                 bool, False, "Continue writing an incomplete output file.", excludes="overwrite"
@@ -123,8 +126,8 @@ COMMAND = Command(
                 "included.", at_least=1,
             ),
             "cache": Option(
-                int, 100_000, "Maximum number of frequent tokens whose token vectors are cached.",
-                at_least=0,
+                int, 100_000, "Maximum number of frequent tokens whose token vectors are kept in "
+                "memory, so that they are computed only once.", at_least=0,
             ),
         }),
     ],

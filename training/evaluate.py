@@ -19,7 +19,10 @@ from tfreps._src.runs.run_folder import RunFolder, run_files
 FOR_TAGGERS = {name: as_in_training(name) for name in ("token_column", "tag_column", "separator")}
 FIELDS = {
     name: option._replace(
-        default=None, needs=(), about=f"For a classifier: {as_clause(option.about)}."
+        default=None,
+        needs=(),
+        about=f"For a classifier: {as_clause(option.about)}. Defaults to "
+        "the value used in training if --format is the same.",
     )
     for name, option in labeled_texts.OPTIONS.items()
     if name not in ("format", "encoding")
@@ -29,8 +32,8 @@ COMMAND = Command(
     __doc__,
     {
         "model": Option(
-            str, None, "Run folder of a tagger or classifier, by path or address.", required=True,
-            metavar="MODEL",
+            str, None, "Run folder of a tagger or classifier, given by path or hf:// address.",
+            required=True, metavar="MODEL",
         )
     },
     [
@@ -58,13 +61,14 @@ COMMAND = Command(
         Group("columns", "Columns of files for a tagger.", FOR_TAGGERS),
         Group("calibration", "Temperature scaling of confidences.", {
             "fit_temperature": Option(
-                bool, False, "Fit the temperature to the data, and store it in the model of the "
-                "run, which divides its scores by it. The data must be held out from training; use "
-                "the validation data, and evaluate on the test data afterwards.",
+                bool, False, "Fit a temperature to the data and store it in the run. The model "
+                "then divides its scores by this temperature, which makes its confidences more "
+                "reliable. Use the validation data, which must be held out from training, and "
+                "evaluate on the test data afterwards.",
             ),
             "temperature": Option(
-                float, None, "Store this temperature in the model of the run before it is "
-                "evaluated. 1 undoes --fit-temperature.", above=0, at_most=100,
+                float, None, "Temperature by which the model divides its scores; it is stored in "
+                "the run before the evaluation. 1 undoes --fit-temperature.", above=0, at_most=100,
                 excludes="fit_temperature",
             ),
         }),

@@ -29,8 +29,8 @@ COMMAND = Command(
     __doc__,
     {
         "command": Option(
-            str, None, f"Command that trains ({listed(TRAINING, 'or')}) and its arguments, after "
-            "--.", many=True, required=True, metavar="COMMAND",
+            str, None, "Training command and its arguments, after --. The command is "
+            f"{listed(TRAINING, 'or')}.", many=True, required=True, metavar="COMMAND",
         )
     },
     [

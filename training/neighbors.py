@@ -33,8 +33,8 @@ COMMAND = Command(
     __doc__,
     {
         "model": bilm_options.MODEL._replace(
-            about="Run folder, or published model, by path, name ('tfreps presets') or hf:// "
-            "address: a biLM or a text embedder."
+            about="Model that computes the vectors: a biLM or a text embedder, as a run folder "
+            "or a published model, given by path, name (see 'tfreps presets') or hf:// address.",
         )
     },
     [
@@ -53,12 +53,12 @@ COMMAND = Command(
                 "embedder.", metavar="TEXT", excludes="word",
             ),
             "query_prompt": Option(
-                str, None, "Name of the prompt of a text embedder that is put in front of --query. "
+                str, None, "Name of the prompt that a text embedder puts in front of --query. "
                 "Defaults to the model's default prompt.", metavar="NAME", needs="query",
             ),
             "text_prompt": Option(
-                str, None, "Name of the prompt that is put in front of the lines of --text. "
-                "Defaults to the model's default prompt.", metavar="NAME", needs="query",
+                str, None, "Name of the prompt that a text embedder puts in front of each line of "
+                "--text. Defaults to the model's default prompt.", metavar="NAME", needs="query",
             ),
             "count": Option(int, 5, "Number of neighbors to print.", at_least=1),
             "max_sentences": Option(

@@ -23,8 +23,8 @@ OUTPUT = Group("output", "File to write.", {
     "output": Option(str, None, "PNG file to write.", required=True, metavar="FILE"),
     "overwrite": Option(bool, False, "Replace the file if it exists."),
     "tensorboard": Option(
-        str, None, "Log folder, such as runs/bert/logs, to which the figure is added for "
-        "TensorBoard.", metavar="DIR",
+        str, None, "Log folder of TensorBoard, such as runs/bert/logs, to which the figure is also "
+        "written.", metavar="DIR",
     ),
 })  # fmt: skip
 ATTENTION = Command(
@@ -32,9 +32,10 @@ ATTENTION = Command(
     "Draws attention weights between the tokens of a text as a heat map.",
     {
         "model": Option(
-            str, None, "Run folder of 'tfreps pretrain-bert', run folder of a tagger or classifier "
-            "with the encoder transformer or bert, or folder of a published BERT model with its "
-            "vocabulary.", required=True, metavar="MODEL",
+            str, None, "Model whose attention weights are drawn: a run folder of 'tfreps "
+            "pretrain-bert', a run folder of a tagger or classifier with the encoder transformer "
+            "or bert, or a folder of a published BERT model with its vocabulary.", required=True,
+            metavar="MODEL",
         )
     },
     [
@@ -56,8 +57,8 @@ ATTENTION = Command(
                 "heads is drawn.", at_least=1,
             ),
             "font": Option(
-                str, None, "Font file that has the characters of the tokens. By default, an "
-                "installed font that has them is used.", metavar="FILE",
+                str, None, "Font file that contains the characters of the tokens. Defaults to an "
+                "installed font that contains them.", metavar="FILE",
             ),
         }),
         OUTPUT,
@@ -73,9 +74,9 @@ POSITIONS = Command(
     "Draws position vectors as a heat map, as curves, or as the surface of their dot products.",
     {
         "model": Option(
-            str, None, "Run folder of a model with a Transformer, or folder of a published BERT "
-            "model, whose position vectors are drawn. Without MODEL, sinusoidal vectors are drawn.",
-            metavar="MODEL",
+            str, None, "Model whose position vectors are drawn: a run folder of a model with a "
+            "Transformer, or a folder of a published BERT model. Without MODEL, sinusoidal vectors "
+            "are drawn.", metavar="MODEL",
         )
     },
     [
@@ -131,8 +132,8 @@ CURVES = Command(
     [
         Group("curves", "Metrics to draw.", {
             "x_axis": Option(
-                str, None, "Horizontal axis: epochs or steps. Defaults to epochs if all runs have "
-                "them, and to steps otherwise.", X_AXES,
+                str, None, "Horizontal axis: epochs or steps. Defaults to epochs if all runs log "
+                "metrics by epoch, and to steps otherwise.", X_AXES,
             ),
             "metrics": Option(
                 str, None, "Names of the metrics to draw, such as loss. Defaults to all metrics "

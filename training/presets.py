@@ -12,8 +12,8 @@ COMMAND = Command(
     __doc__,
     {
         "name": Option(
-            str, None, "Name of a row of the table. Without NAME, the table is printed.",
-            metavar="NAME",
+            str, None, "Name of the published weights to describe. Without NAME, a table of all "
+            "published weights is printed.", metavar="NAME",
         )
     },
     [],

@@ -17,12 +17,13 @@ COMMAND = Command(
     __doc__,
     {
         "model": Option(
-            str, None, "Run folder or published model, by path, name ('tfreps presets') or hf:// "
-            "address.", required=True, metavar="MODEL",
+            str, None, "Model to publish: a run folder or a published model, given by path, name "
+            "(see 'tfreps presets') or hf:// address.", required=True, metavar="MODEL",
         ),
         "target": Option(
-            str, None, "Address of the form hf://owner/repository[@branch][/folder], whose branch "
-            "must exist, or a new folder to write.", required=True, metavar="TARGET",
+            str, None, "Where to write the model: an address "
+            "hf://owner/repository[@branch][/folder], whose branch must exist, or a new local "
+            "folder.", required=True, metavar="TARGET",
         ),
     },
     [
@@ -32,8 +33,8 @@ COMMAND = Command(
                 metavar="TEXT",
             ),
             "private": Option(
-                bool, False, "Create a private repository. Has no effect on a repository that "
-                "exists.",
+                bool, False, "Create a private repository on the Hugging Face Hub. Has no effect "
+                "if the repository exists.",
             ),
         }),
     ],

@@ -42,8 +42,8 @@ COMMAND = Command(
     __doc__,
     {
         "model": Option(
-            str, None, "Run folder of a tagger, or published BERT model with a tag head, by path, "
-            "name ('tfreps presets') or hf:// address.", required=True, metavar="MODEL",
+            str, None, "Tagger: a run folder, or a published BERT model with a tag head, given by "
+            "path, name (see 'tfreps presets') or hf:// address.", required=True, metavar="MODEL",
         ),
         "text": Option(
             str, "-", "File to tag, optionally gzipped; - reads standard input.",

@@ -44,20 +44,22 @@ COMMAND = Command(
                 "Penn Treebank does (treebank).",
                 TOKENIZERS,
             ),
-            "lowercase": Option(bool, False, "Write tokens in lower case."),
+            "lowercase": Option(bool, False, "Convert the tokens to lower case."),
             "max_length": Option(
-                int, None, "Truncate lines of the output to this many tokens.", at_least=1
+                int, None, "Maximum number of tokens in a line of the output; longer lines are "
+                "truncated. By default, no line is truncated.", at_least=1,
             ),
             "split_sentences": Option(
-                str, None, "Write one sentence per line, not one text. The value is the code of "
-                "the language, such as en, de or zh; rules of similar languages are used for a "
-                "language without rules, and those of English for an unknown code. Needs the "
-                "package sentencex.", metavar="LANGUAGE",
+                str, None, "Split each text into sentences and write one sentence per line. The "
+                "value is the language code of the texts, such as en, de or zh. A language without "
+                "rules uses those of a similar language, and an unknown code uses those of "
+                "English. Needs the package sentencex. By default, texts are not split.",
+                metavar="LANGUAGE",
             ),
         }),
         Group("output", "File to write.", {
             "output": Option(
-                str, None, "File in which to write the tokenized texts.", required=True,
+                str, None, "File to which the tokenized texts are written.", required=True,
                 metavar="FILE",
             ),
             "overwrite": OVERWRITE,

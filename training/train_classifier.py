@@ -21,16 +21,17 @@ DATA = {
         "labeled texts.", many=True, required=True, metavar="FILE",
     ),
     "validation": Option(
-        str, None, "Validation files with texts, or glob patterns. The texts are used to select "
-        "the best weights.", many=True, metavar="FILE",
+        str, None, "Files with labeled validation texts, or glob patterns. The texts are used to "
+        "select the best weights.", many=True, metavar="FILE",
     ),
     "validation_split": Option(
-        float, 0.1, "Share of the training texts used for validation if --validation is missing; 0 "
-        "uses none.", at_least=0, below=1, unused_with="validation",
+        float, 0.1, "Share of the training texts, from 0 to 1, that is used for validation if "
+        "--validation is not given. With 0, there is no validation.", at_least=0, below=1,
+        unused_with="validation",
     ),
     "test": Option(
-        str, None, "Files with texts on which the final metrics are measured, or glob patterns.",
-        many=True, metavar="FILE",
+        str, None, "Files with labeled test texts, or glob patterns. The final metrics are "
+        "measured on these texts.", many=True, metavar="FILE",
     ),
     **labeled_texts.OPTIONS,
     "tokens": Option(
@@ -41,18 +42,18 @@ DATA = {
         TOKENIZERS, excludes="encoder=bert",
     ),
     "max_length": Option(
-        int, None, "Maximum number of tokens in a text; with --encoder bert, of pieces, special "
-        "tokens included. By default, there is no limit; with --encoder bert, the limit is that "
-        "of the BERT model and its tokenizer.", at_least=1,
+        int, None, "Maximum number of tokens in a text or, with --encoder bert, of pieces "
+        "including special tokens. With --encoder bert, it defaults to the limit of the BERT model "
+        "and its tokenizer; with other encoders, there is no limit by default.", at_least=1,
     ),
     "too_long": Option(
         str, None, "How to handle texts longer than --max-length: truncate them (truncate), or "
         "stop with an error (error). Defaults to truncate.", TOO_LONG,
     ),
     "truncation_rate": Option(
-        float, 0.0, "Share of the training texts from which the part before or after a random "
-        "punctuation mark is removed. Texts and marks are drawn again in every epoch.",
-        at_least=0, below=1, excludes="train_vectors",
+        float, 0.0, "Share of the training texts, from 0 to 1, that are shortened by removing the "
+        "part before or after a random punctuation mark. The texts and marks are drawn again in "
+        "every epoch.", at_least=0, below=1, excludes="train_vectors",
     ),
 }  # fmt: skip
 HEAD = {
@@ -66,12 +67,15 @@ HEAD = {
     ),
     "hidden_units": Option(
         int, None, "Width of a hidden layer between the pooling and the output layer. By default, "
-        "there is none.", at_least=1,
+        "there is no such layer.", at_least=1,
     ),
-    "balance": Option(bool, False, "In the loss, weight each label by its inverse frequency."),
+    "balance": Option(
+        bool, False, "Multiply the loss of each text by the inverse frequency of its label, so "
+        "that rare labels count more.",
+    ),
     "monitor": Option(
-        str, "val_accuracy", "Metric of the validation data by which the best weights are chosen; "
-        "val_auc needs two labels.", ["val_accuracy", "val_auc", "val_loss"],
+        str, "val_accuracy", "Validation metric by which the best weights are chosen; val_auc "
+        "requires exactly two labels.", ["val_accuracy", "val_auc", "val_loss"],
     ),
 }  # fmt: skip
 

@@ -38,7 +38,7 @@ def is_smoothing(value):
 DATA = {
     **tagged_files.OPTIONS,
     "validation": Option(
-        str, None, "Validation files with tagged sentences, or glob patterns. The sentences are "
+        str, None, "Files with tagged validation sentences, or glob patterns. The sentences are "
         "used to choose the smoothing and, with --unlabeled, the best Baum-Welch step.", many=True,
         metavar="FILE",
     ),
@@ -56,8 +56,8 @@ COUNTS = {
         must_be=(is_smoothing, "tuned, or a finite number that is at least 0"), metavar="X",
     ),
     "floor": Option(
-        float, None, "Number that replaces counts of 0, in place of smoothing.", above=0,
-        excludes="smoothing",
+        float, None, "Number that replaces counts of 0. By default, --smoothing is used instead.",
+        above=0, excludes="smoothing",
     ),
     "use_end": Option(bool, False, "Model the probability that a sentence ends after a tag."),
     "unknown": Option(
@@ -65,7 +65,7 @@ COUNTS = {
         "occur once (hapax), or the same for every tag (uniform).", ["hapax", "uniform"],
     ),
     "skip_single_tokens": Option(
-        bool, False, "Exclude sentences of one token from the counts of first tags."
+        bool, False, "Ignore sentences of one token when counting the tags that start a sentence."
     ),
 }  # fmt: skip
 UNLABELED = {
@@ -78,8 +78,8 @@ UNLABELED = {
         at_least=1, needs="unlabeled",
     ),
     "tagged_weight": Option(
-        float, 1.0, "Weight of a tagged sentence relative to an untagged one.", at_least=0,
-        needs="unlabeled",
+        float, 1.0, "Weight of a tagged sentence in the counts, relative to the weight 1 of an "
+        "untagged sentence.", at_least=0, needs="unlabeled",
     ),
 }  # fmt: skip
 COMMAND = Command(

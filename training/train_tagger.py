@@ -29,13 +29,13 @@ HEAD = {
         bool, True, "Score the tags of a sentence jointly with a CRF instead of one by one."
     ),
     "constrain": Option(
-        str, "both", "Where to exclude transitions that the scheme forbids: in the loss and in "
-        "decoding (both), in decoding only (decode), or nowhere (none).",
+        str, "both", "Where to exclude transitions between tags that the scheme forbids: in the "
+        "loss and in decoding (both), in decoding only (decode), or nowhere (none).",
         ["both", "decode", "none"],
     ),
     "transition_learning_rate_factor": Option(
-        float, 1.0, "Factor that multiplies the learning rate of the CRF's transitions.", above=0,
-        excludes="no_use_crf",
+        float, 1.0, "Factor that multiplies the learning rate of the CRF's transition scores.",
+        above=0, excludes="no_use_crf",
     ),
 }  # fmt: skip
 COMMAND = Command(

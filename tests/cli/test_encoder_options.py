@@ -162,7 +162,10 @@ def test_poolings_are_those_of_the_classifier():
             {"train_vectors": "v", "validation": ["t"]},
             "--train-vectors requires --validation-vectors.",
         ),
-        ({"encoder": "bert"}, "--bert is missing: run folder of 'tfreps pretrain-bert' or"),
+        (
+            {"encoder": "bert"},
+            "--bert is missing: pre-trained BERT model: a run folder of 'tfreps pretrain-bert' or",
+        ),
         ({"bert": "b"}, "--bert has no effect with --encoder bilstm; it applies to bert."),
         ({"freeze_layers": 1}, "--freeze-layers has no effect with --encoder bilstm; it"),
         (

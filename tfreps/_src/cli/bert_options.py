@@ -20,8 +20,8 @@ TEXT = {
         metavar="FILE",
     ),
     "validation": Option(
-        str, None, "Validation files with text, or glob patterns. The text is used to select the "
-        "best weights. Without it, the last weights are saved.", many=True, metavar="FILE",
+        str, None, "Files with validation text, or glob patterns. The text is used to select the "
+        "best weights. Without this option, the last weights are saved.", many=True, metavar="FILE",
     ),
     "format": Option(
         str, "lines", "Format of the text: one sentence per line with blank lines between "
@@ -46,16 +46,16 @@ TOKENS = {
     ),
     "vocabulary": Option(
         str, None, "Vocabulary file with one piece per line or, with --tokens characters, a .json "
-        "dictionary from aespresso. Required with --tokens wordpiece. With --tokens characters, "
-        "the vocabulary is built from the training text by default.", metavar="FILE",
+        "dictionary in the format of aespresso. Required with --tokens wordpiece. With --tokens "
+        "characters, the vocabulary is by default built from the training text.", metavar="FILE",
     ),
     "cased": Option(
         bool, False, "Keep capital letters instead of converting the text to lower case. With "
         "--tokens wordpiece, this also keeps accents, which are removed by default.",
     ),
     "min_count": Option(
-        int, None, "When the vocabulary is built from the training text, leave out characters that "
-        "occur fewer than N times. Defaults to 1.", at_least=1, excludes="vocabulary",
+        int, None, "Leave out characters that occur fewer than N times when the vocabulary is "
+        "built from the training text. Defaults to 1.", at_least=1, excludes="vocabulary",
     ),
 }  # fmt: skip
 TASKS = {
@@ -63,11 +63,12 @@ TASKS = {
         bool, True, "Train on next-sentence prediction in addition to the masked language model."
     ),
     "next_label": Option(
-        int, 0, "Label of a pair whose second sentence follows the first; 0 as in Google's BERT.",
-        [0, 1], excludes="no_next_sentence",
+        int, 0, "Label of a pair of sentences in which the second follows the first in the text; "
+        "all other pairs get the other label. Google's BERT uses 0.", [0, 1],
+        excludes="no_next_sentence",
     ),
     "mask_rate": Option(
-        float, 0.15, "Share of the tokens that are masked for the model to predict; with "
+        float, 0.15, "Share of the tokens, between 0 and 1, that the model must predict. With "
         "--whole-words, share of the words.", above=0, below=1,
     ),
     "whole_words": Option(
@@ -76,8 +77,9 @@ TASKS = {
 }  # fmt: skip
 MODEL = {
     "init": Option(
-        str, None, "Run folder or published BERT checkpoint from which training continues, by "
-        "path, name ('tfreps presets') or hf:// address.", metavar="MODEL",
+        str, None, "Model from which training continues: a run folder of 'tfreps pretrain-bert' or "
+        "a published BERT checkpoint, given by path, name (see 'tfreps presets') or hf:// address. "
+        "By default, training starts from random weights.", metavar="MODEL",
     ),
     "size": Option(
         str, None, "Size of the model, by name. Flags such as --hidden-dim override individual "
@@ -86,23 +88,38 @@ MODEL = {
             *("bert_small", "bert_tiny"),
         ],
     ),
-    "hidden_dim": Option(int, None, "Width of the hidden vectors.", at_least=1),
-    "num_layers": Option(int, None, "Number of encoder layers.", at_least=1),
-    "num_heads": Option(int, None, "Number of attention heads per layer.", at_least=1),
-    "intermediate_dim": Option(int, None, "Width of the feed-forward layers.", at_least=1),
+    "hidden_dim": Option(
+        int, None, "Width of the hidden vectors. Defaults to the width of --size.", at_least=1
+    ),
+    "num_layers": Option(
+        int, None, "Number of encoder layers. Defaults to the number of --size.", at_least=1
+    ),
+    "num_heads": Option(
+        int, None, "Number of attention heads per layer. Defaults to the number of --size.",
+        at_least=1,
+    ),
+    "intermediate_dim": Option(
+        int, None, "Width of the hidden layer in each feed-forward network. Defaults to four times "
+        "the width of the hidden vectors.", at_least=1,
+    ),
     "normalize_first": Option(
-        bool, None, "Normalize the inputs of the attention and feed-forward layers instead of "
-        "their outputs."
+        bool, None, "Apply layer normalization before the attention and feed-forward layers "
+        "instead of after them.",
     ),
     "activation": Option(
-        str, None, "Activation function of the feed-forward layers.", ["gelu", "gelu_tanh", "relu"]
+        str, None, "Activation function of the feed-forward layers. Defaults to gelu.",
+        ["gelu", "gelu_tanh", "relu"],
     ),
     "positions": Option(
         str, None, "Position vectors: learned (learned), the sines and cosines of the Transformer "
         "paper (sinusoidal), or a variant of these in which each dimension has its own wavelength "
-        "(sinusoidal_full_index).", ["learned", "sinusoidal", "sinusoidal_full_index"],
+        "(sinusoidal_full_index). Defaults to the kind of --size.",
+        ["learned", "sinusoidal", "sinusoidal_full_index"],
     ),
-    "max_sequence_length": Option(int, None, "Number of learned position vectors.", at_least=1),
+    "max_sequence_length": Option(
+        int, None, "Number of learned position vectors, which is the maximum number of tokens in a "
+        "text. Defaults to the number of --size.", at_least=1,
+    ),
     "dropout": Option(
         float, None, "Dropout rate of the hidden vectors. Defaults to the rate of --size or of the "
         "--init model.", at_least=0, below=1,
@@ -114,7 +131,10 @@ MODEL = {
 }  # fmt: skip
 TRAINING = {
     "epochs": Option(int, 40, "Maximum number of passes over the training text.", at_least=1),
-    "patience": LABELING["patience"]._replace(default=None, needs="validation"),
+    "patience": LABELING["patience"]._replace(
+        default=None, needs="validation",
+        about=f"{LABELING['patience'].about} By default, training does not stop early.",
+    ),
     "batch_tokens": LABELING["batch_tokens"]._replace(default=4096),
     "batch_size": Option(
         int, None, "Maximum number of texts in a batch. By default, only --batch-tokens limits the "
@@ -127,13 +147,13 @@ TRAINING = {
         str, "adamw", "Optimizer: AdamW (adamw) or LAMB (lamb).", ["adamw", "lamb"]
     ),
     "learning_rate": Option(
-        float, 5e-4, "Highest learning rate, reached after the warm-up.", above=0
+        float, 5e-4, "Highest learning rate, which is reached at the end of the warm-up.", above=0
     ),
     "warmup_steps": OPTIMIZER["warmup_steps"],
     "schedule": OPTIMIZER["schedule"]._replace(default="linear", about=SCHEDULE),
     "weight_decay": Option(
-        float, 0.01, "Decoupled weight decay of all weights except biases and layer "
-        "normalization.", at_least=0,
+        float, 0.01, "Decoupled weight decay as in AdamW. It applies to all weights except biases "
+        "and those of layer normalization.", at_least=0,
     ),
     "clip_norm": OPTIMIZER["clip_norm"]._replace(default=1.0),
     **SHARED,

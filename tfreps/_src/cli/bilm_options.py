@@ -23,16 +23,16 @@ MODEL = Option(
 # A user gives either the argument MODEL, or both --elmo-config and --elmo-weights.
 OPTIONS = {
     "elmo_config": Option(
-        str, None, "options.json of a biLM from bilm-tf or AllenNLP, in place of MODEL. Requires "
-        "--elmo-weights.", metavar="FILE",
+        str, None, "options.json file of a biLM from bilm-tf or AllenNLP, used together with "
+        "--elmo-weights instead of MODEL.", metavar="FILE",
     ),
     "elmo_weights": Option(
         str, None, "HDF5 file with the weights of the biLM that --elmo-config describes.",
         metavar="FILE",
     ),
     "vocabulary": Option(
-        str, None, "Vocabulary file of the published biLM. A biLM that reads token ids needs it to "
-        "read text.", metavar="FILE",
+        str, None, "Vocabulary file of the published biLM. Required to read text with a biLM that "
+        "reads token ids instead of characters.", metavar="FILE",
     ),
     "elmo_initial_state": Option(
         _state, None, "LSTM state at the start of each sentence: zeros (zero), or the state after "

@@ -57,26 +57,26 @@ WORDS = {
         at_least=1,
     ),
     "max_vocabulary": Option(
-        int, None, "Maximum size of the vocabulary, the three special tokens included. The words "
-        "of the training data come first, by frequency, then those of --vectors in the order of "
-        "the file. By default, there is no limit; with --vectors, words of the file are added up "
-        "to 1,000,000 words or 4 GB of vectors.", at_least=4,
+        int, None, "Maximum size of the vocabulary, including the special tokens <S>, </S> and "
+        "<UNK>. The words of the training data come first, by frequency, and then the words of the "
+        "--vectors file in their order. By default, all words are added, but the words of the "
+        "--vectors file only up to 1,000,000 words or 4 GB of vectors.", at_least=4,
     ),
     "lowercase_fallback": Option(
-        bool, True, "Look up a word in lower case if it is not in the vocabulary, and a word of "
-        "the training data if it is not in the file of --vectors."
+        bool, True, "Look up a word in lower case if the vocabulary does not contain it as "
+        "written. In the same way, a training word that is missing from the --vectors file gets "
+        "the vector of its lower-case form.",
     ),
 }  # fmt: skip
 ELMO = {
     "elmo": Option(
-        str, None, "Run folder of a biLM, or published biLM, by path, name ('tfreps presets') or "
-        "hf:// address. Its vectors are concatenated with the word vectors.",
-        excludes=("elmo_config", "elmo_weights"),
-        metavar="MODEL",
+        str, None, "Bidirectional language model (biLM) whose vectors are concatenated with the "
+        "word vectors: a run folder or a published biLM, given by path, name (see 'tfreps "
+        "presets') or hf:// address.", excludes=("elmo_config", "elmo_weights"), metavar="MODEL",
     ),
     "elmo_config": bilm_options.OPTIONS["elmo_config"]._replace(
-        about="options.json of a biLM from bilm-tf or AllenNLP, in place of --elmo.",
-        needs="elmo_weights",
+        about="options.json file of a biLM from bilm-tf or AllenNLP, used together with "
+        "--elmo-weights instead of --elmo.", needs="elmo_weights",
     ),
     "elmo_weights": bilm_options.OPTIONS["elmo_weights"]._replace(needs="elmo_config"),
     "elmo_initial_state": bilm_options.OPTIONS["elmo_initial_state"]._replace(
@@ -90,24 +90,27 @@ ELMO = {
         needs="elmo or elmo_weights",
     ),
     "elmo_fine_tune": Option(
-        bool, False, "Train the biLM together with the model.", needs="elmo or elmo_weights"
+        bool, False, "Train the weights of the biLM together with those of the model. By default, "
+        "the biLM does not change.", needs="elmo or elmo_weights",
     ),
 }  # fmt: skip
 # The help shows these options in the group "words", and those of `OF_EMBEDDER` in "encoder".
 VECTORS = {
     "max_characters": Option(
-        int, 50, "Number of character ids per word that --characters reads.", at_least=3,
-        needs="characters=cnn|bilstm or elmo or elmo_weights", unused_with=("elmo", "elmo_weights"),
+        int, 50, "Number of character ids per word that the network of --characters reads. Longer "
+        "words are truncated.", at_least=3, needs="characters=cnn|bilstm or elmo or elmo_weights",
+        unused_with=("elmo", "elmo_weights"),
     ),
     "vectors": Option(
-        str, None, "File of static word vectors (GloVe, word2vec or fastText), optionally gzipped "
-        "or in a zip archive, or its URL; or a NumPy array (NAME.npy) with its words in NAME.txt "
-        "or NAME.parquet. All words of the file are added to the vocabulary.",
+        str, None, "File of static word vectors (GloVe, word2vec or fastText), or its URL. The "
+        "file may be gzipped or in a zip archive. Alternatively, a NumPy array NAME.npy with its "
+        "words in NAME.txt or NAME.parquet. All words of the file are added to the vocabulary.",
         excludes="no_words", metavar="FILE",
     ),
     **ELMO,
     "train_vectors": Option(
-        str, None, "File of vectors for the sentences of --train, written by 'tfreps embed'.",
+        str, None, "File of vectors for the sentences of --train, written by 'tfreps embed'. The "
+        "encoder reads these vectors in addition to the word vectors.",
         needs=("validation_vectors if validation", "test_vectors if test"), metavar="FILE",
     ),
     "validation_vectors": Option(
@@ -130,15 +133,14 @@ OF_EMBEDDER = {
         needs="characters=cnn|bilstm or elmo or elmo_weights or train_vectors",
     ),
     "trainable_embeddings": Option(
-        bool, True, "Update the vectors of the words of the training data that are read from "
-        "--vectors. Those of the other words of the file never change.", needs="vectors",
+        bool, True, "Train the vectors from --vectors that belong to words of the training data. "
+        "The vectors of other words in the file never change.", needs="vectors",
     ),
     "characters": Option(
-        str, None, "Encoder of the characters of each word: a CNN (cnn), a bidirectional LSTM "
-        "(bilstm), or none. Its output is concatenated with the word vector. Defaults to cnn in "
-        "train-tagger unless --tokens is characters or vectors of a biLM are read, and otherwise "
-        "to none.",
-        ["cnn", "bilstm", "none"],
+        str, None, "Network that computes a vector from the characters of each word: a CNN (cnn), "
+        "a bidirectional LSTM (bilstm), or no network (none). This vector is concatenated with the "
+        "word vector. Defaults to cnn in train-tagger unless --tokens is characters or vectors of "
+        "a biLM are read, and otherwise to none.", ["cnn", "bilstm", "none"],
     ),
 }  # fmt: skip
 UNITS = {
@@ -154,7 +156,8 @@ NUM_LAYERS = {
 }  # fmt: skip
 TRANSFORMER = {
     "hidden_dim": Option(
-        int, 200, "Width of the transformer; must be a multiple of num_heads.", at_least=1
+        int, 200, "Width of the hidden vectors of the transformer; must be a multiple of "
+        "num_heads.", at_least=1,
     ),
     "num_heads": Option(
         int, 4, "Number of attention heads of the transformer; must divide hidden_dim.",
@@ -162,12 +165,14 @@ TRANSFORMER = {
     ),
 }  # fmt: skip
 SLSTM = {
-    "num_steps": Option(int, 9, "Number of steps in which slstm updates its states.", at_least=1),
+    "num_steps": Option(int, 9, "Number of times that slstm updates its states.", at_least=1),
     "window": Option(
-        int, 1, "Number of neighbors on each side that slstm uses to update the state of a word.",
-        at_least=1,
+        int, 1, "Number of neighboring words on each side whose states slstm uses to update the "
+        "state of a word.", at_least=1,
     ),
-    "num_sentence_nodes": Option(int, 1, "Number of sentence-level states of slstm.", at_least=0),
+    "num_sentence_nodes": Option(
+        int, 1, "Number of states with which slstm represents the whole text.", at_least=0
+    ),
     "boundary": Option(
         str, "learned", "States that slstm reads beyond the two ends of a text: those of boundary "
         "tokens with learned inputs (learned), learned states that no step updates (fixed), or "
@@ -182,45 +187,50 @@ CNN = {
 }
 BERT = {
     "bert": Option(
-        str, None, "Run folder of 'tfreps pretrain-bert' or published BERT model, by path, name "
-        "('tfreps presets') or hf:// address.", required="encoder=bert", metavar="MODEL",
+        str, None, "Pre-trained BERT model: a run folder of 'tfreps pretrain-bert' or a published "
+        "model, given by path, name (see 'tfreps presets') or hf:// address.",
+        required="encoder=bert", metavar="MODEL",
     ),
     "bert_dropout": Option(
         float, None, "Dropout rate of the hidden vectors and the attention weights of bert. "
-        "Defaults to the rates used in pre-training.", at_least=0, below=1,
+        "Defaults to the rates that were used in pre-training.", at_least=0, below=1,
     ),
     "bert_from_scratch": Option(
-        bool, False, "Use only the sizes and the tokenizer of --bert, with random weights."
+        bool, False, "Start from random weights, and use only the sizes and the tokenizer of the "
+        "--bert model.",
     ),
     "freeze_layers": Option(
-        int, None, "Freeze the embeddings and the first N layers of bert. Defaults to 0, which "
-        "trains all weights.", at_least=0, excludes="bert_from_scratch",
+        int, None, "Number of layers of bert, counted from the input, that are not trained; the "
+        "embeddings below them are not trained either. Defaults to 0, which trains all weights.",
+        at_least=0, excludes="bert_from_scratch",
     ),
     "lora_rank": Option(
-        int, None, "Train only low-rank adapters (LoRA) of this rank in the layers of bert, such "
-        "as 8, which needs less memory. The trained model has ordinary weights. By default, all "
-        "weights are trained.", at_least=1, excludes=("bert_from_scratch", "freeze_layers"),
+        int, None, "Train low-rank adapters (LoRA) of this rank, such as 8, instead of the weights "
+        "of bert, which needs less memory. The saved model contains ordinary weights. By default, "
+        "all weights are trained.", at_least=1, excludes=("bert_from_scratch", "freeze_layers"),
     ),
 }  # fmt: skip
 # Options of all encoders. N-grams describe a whole text, so taggers cannot use them.
 OF_ALL = {
     "dropout": Option(
-        float, None, "Dropout rate of the token vectors, of the inputs of bilstm layers after the "
-        "first, and of the encoder's output. Defaults to 0.1 for a pre-trained bert, and "
-        "otherwise to 0.5.", at_least=0, below=1,
+        float, None, "Dropout rate of the token vectors, of the encoder's output, and between the "
+        "layers of bilstm. Defaults to 0.1 for a pre-trained bert, and otherwise to 0.5.",
+        at_least=0, below=1,
     ),
     "linear_features": Option(
-        bool, False, "Add the scores of a linear model of tokens and token pairs, as in --encoder "
-        "linear.", excludes=("encoder=linear", "ngrams"),
+        bool, False, "Add the scores of a linear model to the scores of the network. The linear "
+        "model reads tokens and token pairs, as --encoder linear does.",
+        excludes=("encoder=linear", "ngrams"),
     ),
     "ngrams": Option(
-        int, None, "Add the scores of a linear model of n-grams of 1 to N tokens; N is at most 3, "
-        "and 0 adds none. Defaults to 2 for cnn without --linear-features and --no-words, and "
-        "otherwise to 0.", at_least=0, below=4, excludes="encoder=linear",
+        int, None, "Add the scores of a linear model to the scores of the network. The linear "
+        "model reads n-grams of 1 to N tokens; N is at most 3, and 0 adds no scores. Defaults to 2 "
+        "for cnn if neither --linear-features nor --no-words is given, and otherwise to 0.",
+        at_least=0, below=4, excludes="encoder=linear",
     ),
     "linear_dropout": Option(
-        float, 0.0, "Dropout rate of the features of the linear model.",
-        at_least=0, below=1, needs="encoder=linear or linear_features or ngrams",
+        float, 0.0, "Dropout rate of the features that the linear model reads.", at_least=0,
+        below=1, needs="encoder=linear or linear_features or ngrams",
     ),
 }  # fmt: skip
 EMBEDDER = {

@@ -34,7 +34,10 @@ OPTIONS = {
         str, None, "Whether the first row is a header or data. Defaults to header for csv and tsv, "
         "and to data for tab.", FIRST_ROWS, needs="format=tab|csv|tsv",
     ),
-    "encoding": Option(str, "utf-8", "Encoding of the files.", metavar="NAME"),
+    "encoding": Option(
+        str, "utf-8", "Character encoding of the files, by its Python name, such as gb18030.",
+        metavar="NAME",
+    ),
 }  # fmt: skip
 
 

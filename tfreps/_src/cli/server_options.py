@@ -10,9 +10,9 @@ MODELS = {
         "instead of base paths.", metavar="FILE",
     ),
     "label": Option(
-        str, [], "Label for a version of a model, for requests to /v1/models/NAME/labels/LABEL. "
-        "The version is served in addition to those of --versions. May be repeated.",
-        repeated=True, metavar="NAME:LABEL=VERSION",
+        str, [], "Label for a version of a model, which clients name in requests to "
+        "/v1/models/NAME/labels/LABEL. The version is served in addition to those of --versions. "
+        "May be repeated.", repeated=True, metavar="NAME:LABEL=VERSION",
     ),
     "versions": Option(
         str, [], "Versions of a model to serve: the newest (latest), the two newest (latest:2), "
@@ -33,8 +33,12 @@ MODELS = {
     ),
 }  # fmt: skip
 ADDRESSES = {
-    "rest_port": Option(int, 8501, "REST port; 0 chooses a free port.", at_least=0, at_most=65535),
-    "grpc_port": Option(int, 8500, "gRPC port; 0 chooses a free port.", at_least=0, at_most=65535),
+    "rest_port": Option(
+        int, 8501, "Port for REST requests; 0 chooses a free port.", at_least=0, at_most=65535
+    ),
+    "grpc_port": Option(
+        int, 8500, "Port for gRPC requests; 0 chooses a free port.", at_least=0, at_most=65535
+    ),
     "host": Option(
         str, "127.0.0.1", "Address to listen on; 0.0.0.0 accepts connections from other machines."
     ),
@@ -52,8 +56,8 @@ ADDRESSES = {
     ),
     "allow_origin": Option(
         str, [], "Web site whose pages may send requests, such as https://example.org; * allows "
-        "all. By default, only pages of this server may. May be repeated.", repeated=True,
-        metavar="ORIGIN",
+        "all sites. By default, only pages of this server may send requests. May be repeated.",
+        repeated=True, metavar="ORIGIN",
     ),
 }  # fmt: skip
 PAGE = {
@@ -95,8 +99,8 @@ WORK = {
         at_least=1,
     ),
     "max_elements": Option(
-        int, 2**20, "Maximum number of elements of an input, and of values in a REST request, "
-        "where an array or object counts as 16.",
+        int, 2**20, "Maximum number of elements of an input. For a REST request, it is also the "
+        "maximum number of JSON values, where each array or object counts as 16 values.",
         at_least=1,
     ),
     "max_text_mb": Option(

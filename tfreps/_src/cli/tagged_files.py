@@ -29,13 +29,15 @@ SAME_LETTERS = {"bio": "iob1", "iob1": "bio"}
 PARTS = "train", "validation", "test"
 COLUMNS = {
     "token_column": Option(
-        column, None, "Column of the tokens, counted from 0, or from the end if negative, or its "
-        "name in CoNLL-U. Defaults to the first column, or form in CoNLL-U.",
+        column, None, "Number of the column that contains the tokens, counted from 0; negative "
+        "numbers count from the last column. In CoNLL-U, the name of the column can be given "
+        "instead. Defaults to the first column, or to form in CoNLL-U.",
         needs="format=conll|conllu", metavar="N",
     ),
     "tag_column": Option(
-        column, None, "Column of the tags, counted from 0, or from the end if negative, or its "
-        "name in CoNLL-U, such as xpos. Defaults to the last column, or upos in CoNLL-U.",
+        column, None, "Number of the column that contains the tags, counted from 0; negative "
+        "numbers count from the last column. In CoNLL-U, the name of the column, such as xpos, can "
+        "be given instead. Defaults to the last column, or to upos in CoNLL-U.",
         needs="format=conll|conllu", metavar="N",
     ),
     "separator": Option(
@@ -43,7 +45,10 @@ COLUMNS = {
         "Defaults to any number of tabs and spaces.", needs="format=conll",
         must_be=({"\t", " "}.__contains__, "tab or space"), metavar="{tab,space}",
     ),
-    "encoding": Option(str, "utf-8", "Encoding of the files.", metavar="NAME"),
+    "encoding": Option(
+        str, "utf-8", "Character encoding of the files, by its Python name, such as gb18030.",
+        metavar="NAME",
+    ),
 }  # fmt: skip
 # Data of train-tagger and train-hmm.
 OPTIONS = {
@@ -52,21 +57,22 @@ OPTIONS = {
         metavar="FILE",
     ),
     "validation": Option(
-        str, None, "Validation files with tagged sentences, or glob patterns. The sentences are "
-        "used to select the best weights.", many=True, metavar="FILE",
+        str, None, "Files with tagged validation sentences, or glob patterns. The sentences are "
+        "used to select the best weights. Without this option, the last weights are saved.",
+        many=True, metavar="FILE",
     ),
     "test": Option(
         str, None, "Files with tagged test sentences, or glob patterns. The final metrics are "
-        "measured on them.", many=True, metavar="FILE",
+        "measured on these sentences.", many=True, metavar="FILE",
     ),
     "format": Option(
-        str, "conll", "Format of the files: columns (conll), CoNLL-U (conllu), JSON lines (json), "
-        "or lines of Python dict literals (python).", FORMATS,
+        str, "conll", "Format of the files: one token and its tag per line, in columns (conll), "
+        "CoNLL-U (conllu), JSON lines (json), or lines of Python dict literals (python).", FORMATS,
     ),
     **COLUMNS,
     "scheme": Option(
-        str, None, "Tag scheme that marks the spans; none for tags such as parts of speech.",
-        SCHEMES, required=True,
+        str, None, "Tag scheme, which defines how tags mark spans; none for tags that mark no "
+        "spans, such as parts of speech.", SCHEMES, required=True,
     ),
 }  # fmt: skip
 # Format of the input of tag and embed.
@@ -81,8 +87,8 @@ def as_in_training(name: str, needs: str | tuple = ()) -> Option:
 
     The help text describes this default; the value in the table is `None`.
     """
-    first = COLUMNS[name].about.partition(". ")[0].removesuffix(".")
-    about = f"{first}. Defaults to that of the training data."
+    about = COLUMNS[name].about.partition(" Defaults to ")[0]
+    about = f"{about} Defaults to the value used in training."
     return COLUMNS[name]._replace(default=None, about=about, needs=needs)
 
 

@@ -9,7 +9,7 @@ RUN = {
         str, None, "Run folder for the model, checkpoints, logs and results.", required=True,
         metavar="DIR",
     ),
-    "resume": Option(bool, False, "Resume the run in the --run folder."),
+    "resume": Option(bool, False, "Continue the run in the --run folder from its last checkpoint."),
     "distribute": Option(
         str, None, "Where to train: on one device (none), on all GPUs of this machine (mirrored), "
         "or in several processes, such as those of 'tfreps launch' (multiworker). Defaults to "
@@ -19,20 +19,23 @@ RUN = {
 }  # fmt: skip
 RUN_GROUP = Group("run", "Folder of a new or a resumed run.", RUN)
 WORKER_DATA = Option(
-    str, "rows", "Which part of the training text each worker reads: all of it, of which it uses "
-    "its own rows of every batch (rows), or its own share of the files (files). With rows, the "
-    "batches are the same for any number of workers, and so are the gradients of a step, up to "
+    str, "rows", "How several workers share the training text: each worker reads all files and "
+    "uses its own rows of every batch (rows), or each worker reads only its own share of the files "
+    "(files). With rows, batches and gradients are the same for any number of workers, except for "
     "float32 rounding.", ["rows", "files"],
 )  # fmt: skip
 AUTO = "auto"
 PRECISION = Option(
-    str, AUTO, "Data type of matrix multiplications; weights stay float32. With auto, it is the "
-    "type in which this machine trains such a model fastest; the run folder stores that type.",
-    [AUTO, "bfloat16", "float32"],
+    str, AUTO, "Data type of matrix multiplications; weights stay float32. auto uses the type that "
+    "is expected to be fastest for this model on this machine, and the run folder stores that "
+    "type.", [AUTO, "bfloat16", "float32"],
 )  # fmt: skip
 # Options of every command that trains with gradients.
 SHARED = {
-    "time_limit_minutes": Option(float, None, "Stop after this many minutes.", above=0),
+    "time_limit_minutes": Option(
+        float, None, "Stop training after this many minutes. By default, there is no time limit.",
+        above=0,
+    ),
     "precision": PRECISION,
     "checkpoint_every": Option(int, 500, "Number of steps between two checkpoints.", at_least=1),
     "keep_checkpoints": Option(
@@ -71,16 +74,16 @@ OPTIMIZER = {
         "otherwise to constant.", ["constant", "linear"],
     ),
     "clip_norm": Option(
-        float, 5.0, "Maximum norm of the gradient over all weights; 0 turns clipping off.",
-        at_least=0,
+        float, 5.0, "Maximum L2 norm of the gradient of all weights together; a larger gradient is "
+        "scaled down to this norm. With 0, gradients are not clipped.", at_least=0,
     ),
     "weight_decay": Option(
-        float, 0.0, "Decoupled weight decay of all weights except biases and, in models with bert, "
-        "layer normalization.", at_least=0,
+        float, 0.0, "Decoupled weight decay as in AdamW. It applies to all weights except biases "
+        "and, in models with bert, those of layer normalization.", at_least=0,
     ),
     "l2": Option(
-        float, 0.0, "L2 penalty: adds L2 / 2 times the sum of squared weights to the loss. Biases "
-        "and other vectors are excluded.", at_least=0,
+        float, 0.0, "L2 penalty: half of this factor times the sum of squared weights is added to "
+        "the loss. Biases and other one-dimensional weights are excluded.", at_least=0,
     ),
     "embedding_learning_rate": Option(
         float, None, "Learning rate of the word vectors. Defaults to --learning-rate.", above=0,
@@ -91,8 +94,8 @@ OPTIMIZER = {
         needs="elmo_fine_tune",
     ),
     "linear_learning_rate": Option(
-        float, None, "Learning rate of the added linear model. Defaults to --learning-rate.",
-        above=0, needs="linear_features or ngrams",
+        float, None, "Learning rate of the linear model that is added to the network. Defaults to "
+        "--learning-rate.", above=0, needs="linear_features or ngrams",
     ),
     "bert_learning_rate": Option(
         float, None, "Learning rate of the last BERT layer; layer_decay determines the learning "
@@ -104,9 +107,9 @@ OPTIMIZER = {
         "below 1 give earlier layers lower learning rates. Defaults to 1.", above=0, needs="bert",
     ),
     "ema_momentum": Option(
-        float, 0.0, "Momentum of the moving averages of the weights. The averages are evaluated "
-        "and saved instead of the weights; 0.99 averages over about 100 updates, and 0 turns "
-        "averaging off.", at_least=0, below=1,
+        float, 0.0, "Momentum of the exponential moving averages of the weights, which are "
+        "evaluated and saved instead of the weights. 0.99 averages over about 100 updates, and 0 "
+        "turns averaging off.", at_least=0, below=1,
     ),
 }  # fmt: skip
 # Training of taggers and classifiers.
