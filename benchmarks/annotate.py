@@ -21,7 +21,8 @@ from benchmarks.annotate_runs import read_lines, read_schema, run_tfreps, write_
 from benchmarks.rows import print_table, program_parser
 
 COMPARED = 10_000
-# Program and its arguments, and the outputs that `annotate` writes.
+# Kind of model -> command that applies the model in one process, and the outputs that `annotate`
+# writes.
 TASKS = {
     "tagger": (
         "tag {run} {text} --output-format json --output {out}",

@@ -89,7 +89,7 @@ def workers_of(pid):
     """Returns the ids of the worker processes of a run."""
     found = []
     for process in processes_of(pid):
-        with contextlib.suppress(OSError):  # the process has ended
+        with contextlib.suppress(OSError):  # raised if the process has ended
             command = pathlib.Path(f"/proc/{process}/cmdline").read_bytes().split(b"\0")
             if b"tfreps._src.distribute.beam.local_worker" in command:
                 found.append(process)

@@ -41,7 +41,8 @@ SHAPES = {
 PYTHONS = {"torch_python": "transformers", "keras_hub_python": "keras-hub"}
 MASKED = 20
 POLICIES = {"float32": "float32", "bfloat16": "mixed_bfloat16"}
-FEWER = {"encode": 1, "train": 3, "tune": 12}  # calls that take longer are repeated less often
+# Divisors of the number of repeats, because long calls are repeated less often.
+FEWER = {"encode": 1, "train": 3, "tune": 12}
 # name: (task, shape, texts, tokens of a text, precision)
 ROWS = {
     "base-8x128-float32": ("encode", "base", 8, 128, "float32"),
@@ -130,7 +131,8 @@ def make_encode(shape, texts, length, precision):
     encoder({"token_ids": tf.ones([1, 4], "int32")})
     rng = np.random.default_rng(0)
     for weight in encoder.trainable_weights:
-        if len(weight.shape) == 1:  # TensorFlow removes a bias of 0 and then fuses nothing
+        # TensorFlow would remove a bias of 0, and would then fuse no operations.
+        if len(weight.shape) == 1:
             weight.assign(weight + rng.normal(0.0, 0.02, weight.shape))
     weights = StoredWeights([encoder])
     vectors = weights.shared(lambda ids: encoder({"token_ids": ids})["sequence_output"])

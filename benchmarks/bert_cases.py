@@ -11,7 +11,7 @@ from safetensors.numpy import save_file
 from benchmarks.bert_family_cases import KINDS as FAMILY_KINDS
 from benchmarks.bert_family_cases import family_cases, family_config, family_shapes, model_type
 
-# Class of transformers -> parts of its checkpoints.
+# Class of the package transformers -> parts of its checkpoints other than the encoder.
 KINDS = {
     "BertModel": ("pooler",),
     "BertModel without pooler": (),
@@ -38,9 +38,10 @@ AESPRESSO_CONFIG = {
     **{"type_vocab_size": 256, "hidden_act": "gelu", "pad_token_id": 0},
 }
 LABELS = ["O", "B-PER", "I-PER"]
-# First parts of the names of arrays that have no prefix.
+# How the names of arrays begin that never have one of the `PREFIXES`.
 HEADS = "cls.", "classifier", "pre_classifier", "vocab_", "generator_", "discriminator_"
-# Taggers of raw texts: options of the tokenizer of transformers, pieces, sizes and texts.
+# Taggers that read raw texts: options of transformers' tokenizers, and then pieces, sizes and
+# texts.
 RAW_OPTIONS = {
     "uncased": {"do_lower_case": True},
     "cased": {"do_lower_case": False},

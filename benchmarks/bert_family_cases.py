@@ -2,7 +2,7 @@
 
 import itertools
 
-# Class of transformers -> parts of its checkpoints.
+# Class of the package transformers -> parts of its checkpoints other than the encoder.
 KINDS = {
     "DistilBertModel": (),
     "DistilBertForMaskedLM": ("masked",),
@@ -15,7 +15,8 @@ KINDS = {
     "ElectraForTokenClassification": ("labels",),
 }
 ACTIVATIONS = "gelu", "gelu_new"
-SIZES = {  # of DistilBERT and ELECTRA; ELECTRA's embedding has its own width in both
+# Name -> options of DistilBERT, and of ELECTRA, whose embeddings are narrower than its layers.
+SIZES = {
     "usual": (
         {"hidden_dim": 64},
         {"embedding_size": 16, "layer_norm_eps": 1e-12, "type_vocab_size": 2},

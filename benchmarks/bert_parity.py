@@ -169,7 +169,7 @@ def difference(expected, found):
             continue
         mine, theirs = found[name], expected[name]
         if name == "layer_outputs":
-            theirs = theirs[:, : mine.shape[1]]  # some models have fewer layers
+            theirs = theirs[:, : mine.shape[1]]  # a model has only the layers that were loaded
             mine, theirs = (np.moveaxis(x, 1, 2) for x in (mine, theirs))  # [B, T, L+1, D]
         if name in PER_TOKEN:
             mine, theirs = mine[MASK], theirs[MASK]

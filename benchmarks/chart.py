@@ -17,7 +17,7 @@ from tfreps.plots import figure_to_png, new_figure
 
 HERE = pathlib.Path(__file__).resolve().parent
 CELL = re.compile(r"([\d,.]+) / ([\d,.]+) \(([\d.]+)(?:; ([^)]+))?\)")
-WIDTH = 800 / 110  # inches, for 800 pixels
+WIDTH = 800 / 110  # width of the figure in inches: 800 pixels at 110 dots per inch
 TICKS = 0.5, 1, 2, 4, 8, 16
 
 
@@ -90,7 +90,7 @@ def draw_bar(axes, place, row, color, library):
     _, own_library, cpu, _, _, ratio = row
     value = float(ratio)
     drawn = {bar.get_label() for bar in axes.containers}
-    label = None if cpu in drawn else cpu  # once in the legend
+    label = None if cpu in drawn else cpu  # the legend lists each CPU only once
     axes.barh(place, value - 1, left=1, height=0.9, color=color, label=label)
     note = ratio if own_library == library else f"{ratio} ({own_library})"
     at = {"xytext": (3, 0)} if value >= 1 else {"xytext": (-3, 0), "ha": "right"}

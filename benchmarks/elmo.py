@@ -54,7 +54,7 @@ def measure(name, repeats, bilm_tf_python=None):
     make = {"embed": make_embed, "train": make_train}[task]
     calls = make(size, sentences, length, precision, repeats + 3)
     for call in calls[:3]:
-        call()  # traces the function and fills the caches
+        call()  # the first calls trace the function and fill the caches
     result = {"row": name, **normalized(calls[3:], sentences * length)}
     if task == "embed":
         shares = [len({token for s in b for token in s}) + 2 for b in texts(sentences, length, 20)]

@@ -84,7 +84,8 @@ def make_texts():
     texts = ["", " ", "\t\n", "a", *SCRIPTS]
     number = 0
     while len(texts) < TEXTS:
-        length = 1 + number % 9 * (60 if number % 11 == 0 else 1)  # up to thousands of pieces
+        # Some texts have thousands of pieces.
+        length = 1 + number % 9 * (60 if number % 11 == 0 else 1)
         texts.append(" ".join(source[number * 3 : number * 3 + length]))
         number += 1
     return texts

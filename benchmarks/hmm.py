@@ -39,7 +39,7 @@ def main(argv=None):
     about = "CoNLL file of tokens and tags. By default, random sentences are used."
     parser.add_argument("file", nargs="?", help=about)
     options = parser.parse_args(argv)
-    if sys.platform == "linux":  # processes that are started from here inherit the core
+    if sys.platform == "linux":  # limits this process, and all that it starts, to one core
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:1])
     tokens, tags, size, names = read(options.file) if options.file else random_text()
     model = HMMTagger(size, names)

@@ -18,7 +18,7 @@ def tiny(**changes):
     return {**sizes, **filters, "cell_clip": 0.5, "proj_clip": 0.4, **changes}
 
 
-# Name of a case: options that differ from the published ones.
+# Name of a case -> options that differ from the published ones.
 CASES = {
     "published sizes": {},
     "published sizes, characters alone": {"word_dim": 0},
@@ -73,7 +73,8 @@ def write_case(name, folder):
     """Writes the files of a model except its weights: config, options and dictionaries."""
     config = config_of(CASES[name])
     folder.mkdir(parents=True)
-    named = f"configs/{PACKAGED_NAMES[0]}"  # in the package of the original
+    # This file is part of the package of the original program.
+    named = f"configs/{PACKAGED_NAMES[0]}"
     if CASES[name]:
         named = "cnn.json"
         (folder / named).write_text(json.dumps(config), "utf-8")
@@ -114,7 +115,7 @@ def make_sentences():
             length = draw.randint(20, 30) if number == 7 else draw.randint(1, 8) if number else 0
             sentences.append([_token(draw, words) for _ in range(length)])
     for place, odd in enumerate(ODD):
-        sentences[9 * place + 1] = [odd]  # alone in a sentence
+        sentences[9 * place + 1] = [odd]  # each odd token forms a sentence of its own
     return sentences
 
 

@@ -74,7 +74,7 @@ def make_raw(folder, options):
     scores = []
     for text in RAW_TEXTS:
         found = tokenizer(text, return_tensors="pt")
-        words = found.word_ids()  # None for the special tokens
+        words = found.word_ids()  # the word of each piece, `None` for special tokens
         firsts = [n for n, word in enumerate(words) if word is not None and word != words[n - 1]]
         with torch.no_grad():
             scores.append(model(**found).logits[0, firsts].numpy())

@@ -19,7 +19,7 @@ from benchmarks.peer_loop import answer
 from benchmarks.topics_text import tokens
 
 FILTERS = [[1, 32], [2, 32], [3, 64], [4, 128], [5, 256], [6, 512], [7, 1024]]
-# units, width of the projection, number of highway layers
+# Size -> number of units, width of the projection, number of highway layers.
 SIZES = {"elmo_original": (4096, 512, 2), "elmo_small": (1024, 128, 1)}
 CHARACTERS, CHARACTER_IDS, CHARACTER_DIM = 50, 262, 16
 VOCABULARY, NEGATIVES, DROPOUT = 4158, 2048, 0.1

@@ -77,7 +77,7 @@ def write_weights(folder):
         layers[kind] = module.EmbeddingLayer(width, ids, fix_emb=False) if width else None
     model = module.Model(config, layers["word"], layers["char"], n_class=10)
     for weight in model.parameters():
-        weight.mul_(2.0)  # so that the clips have an effect
+        weight.mul_(2.0)  # makes the weights so large that states exceed the clipping bounds
     model.save_model(str(folder), False)
 
 
@@ -99,7 +99,7 @@ def write_vectors(folder):
 
 def vectors(embedder, sentences):
     """Returns the layers of each sentence, `[L + 1, T, D]`."""
-    random.seed(0)  # the original shuffles the batches
+    random.seed(0)  # fixes the order of the batches, which the original program shuffles
     return embedder.sents2elmo(sentences, output_layer=-2)
 
 

@@ -25,8 +25,8 @@ from benchmarks.rows import print_table, program_parser
 SIZES = (1, 4, 2), (1, 20, 9), (8, 25, 9), (32, 50, 9), (32, 100, 29), (1, 300, 9)
 FORMATS = "saved_model", "onnx", "litert"
 WORDS = 5000
-# A small process that starts a command. The peak memory of a process is at least that of the one
-# that starts it.
+# Program that starts a command from a small process, because the measured peak memory of a process
+# is at least that of the process that started it.
 STARTER = """
 import resource, subprocess, sys, time
 begin = time.perf_counter()

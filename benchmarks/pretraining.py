@@ -33,7 +33,8 @@ from tfreps.data import read_labeled, read_tagged
 PARTS = "train", "test"
 WORD2VEC = pathlib.Path(__file__).with_name("peer_word2vec.py")
 EPOCHS = 4.0
-# Table: its BERTs, and for each training the tokens of a text, of a batch, and the passes.
+# Table -> name of a BERT model -> options of pretrain-bert, and for each stage of training the
+# maximum tokens per text, the tokens per batch and the number of epochs.
 BERTS = {
     "fdu_mtl": {"bert": ("--size bert_mini --min-count 3", [(32, 1024, 2), (256, 4096, 1)])},
     "hotel_reviews": {
@@ -201,7 +202,8 @@ def run(*command):
     subprocess.run(command, check=True)
 
 
-# Table: function that writes its texts, bert.txt last, and functions that make its inputs.
+# Table -> function that writes its texts (bert.txt last), and functions that compute its inputs
+# from these texts.
 TABLES = {
     "fdu_mtl": (review_texts, [vectors, elmo, bert]),
     "hotel_reviews": (hotel_texts, [vectors, bert]),

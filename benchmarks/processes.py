@@ -10,7 +10,7 @@ def processes_of(pid):
     for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
         try:
             fields = path.read_text().rpartition(")")[2].split()
-        except OSError:  # the process has ended
+        except OSError:  # raised if the process has ended
             continue
         parents.setdefault(int(fields[1]), []).append(int(path.parent.name))
     found = [pid]

@@ -10,7 +10,7 @@ from tfreps._src.layers.ops.replicas import num_replicas, sum_over_replicas
 from tfreps._src.models import bilm_pretrainer
 from tfreps._src.optimizers import summed_gradients
 
-CALLERS = bilm_pretrainer, summed_gradients  # modules that call `sum_gradients` by this name
+CALLERS = bilm_pretrainer, summed_gradients  # modules with their own reference to `sum_gradients`
 
 
 @contextlib.contextmanager

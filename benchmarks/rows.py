@@ -7,7 +7,8 @@ import statistics
 import subprocess
 import sys
 
-# Threads of TensorFlow in the processes of rows, and of peers for which a benchmark sets them.
+# Number of TensorFlow threads in the process of each row, and in those of other libraries if a
+# benchmark sets it.
 THREADS = 2
 
 

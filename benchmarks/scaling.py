@@ -101,7 +101,7 @@ def measure(options):
         loop = ReplicaLoop(model)
         loop.begin()
         loop.fit_epoch(data, COUNTED_STEPS, [], 0)
-    unrecorded = ReplicaLoop(model)  # traces the step again
+    unrecorded = ReplicaLoop(model)  # a new loop traces the step again, without recording
     seconds = scaling_models.seconds_per_step(unrecorded, data, options.steps)
     counts = [reductions.count_bytes(step) for step in gradients] or [(0, 0)]
     dense, sparse = (int(np.mean(part)) for part in zip(*counts, strict=True))

@@ -15,7 +15,7 @@ VOCABULARY, NEGATIVES = 8000, 1024
 BILM = "elmo_small"
 BERT = {"hidden_dim": 256, "num_layers": 4, "num_heads": 4, "max_sequence_length": 64}
 TOKENS = {"bilm": 20, "bert": 64}  # number of tokens per row
-MASKED = 10  # tokens per text
+MASKED = 10  # number of masked tokens per text
 UNTIMED_STEPS = 3
 
 
@@ -49,7 +49,7 @@ def seconds_per_step(loop, data, steps):
     ends = []
 
     def note(step, logs):
-        float(next(iter(logs.values())))  # waits for the step
+        float(next(iter(logs.values())))  # reading a value waits until the step has finished
         ends.append(time.perf_counter())
 
     callback = keras.callbacks.LambdaCallback(on_train_batch_end=note)

@@ -36,10 +36,10 @@ from benchmarks.small_tagger import write_tagger
 
 TEXT = "The small river left its old bank near the station after three days of rain ."
 CLIENTS = 1, 4, 16, 64
-ROWS = 1, 8, 16, 64  # sentences in a call of the model in this process
+ROWS = 1, 8, 16, 64  # numbers of sentences in a call of the model in this process
 PROTOCOLS = {"gRPC": (grpc_client, grpc_message), "REST": (rest_client, rest_message)}
 FIRST, LAST = 10_000, 100_000
-FEW = 10  # requests per second
+FEW = 10  # lowest rate of arrivals, in requests per second
 ROUNDS = 5
 HERE = "model in this process"
 

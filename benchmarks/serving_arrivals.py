@@ -19,7 +19,7 @@ def run_arrivals(port, message, per_second, seconds, connections=16):
     generator = random.Random(SEED)
     methods = [grpc_method(port) for _ in range(connections)]
     for predict, _ in methods:
-        predict(message, timeout=60)  # opens the connection
+        predict(message, timeout=60)  # the first request opens the connection
     latencies, failures, ended = [], [], threading.Semaphore(0)
 
     def receive(call, due):

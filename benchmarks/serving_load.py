@@ -124,7 +124,7 @@ def run_clients(make_client, clients, seconds=None, requests=None):
     def client(most):
         try:
             ask, close = make_client()
-            ask()  # opens the connection
+            ask()  # the first request opens the connection
         except Exception as error:
             start.abort()
             raise OSError(f"The first request of a client failed: {error!r}.") from None

@@ -45,7 +45,7 @@ def measure(name, repeats):
 
     task, form, precision, peer = ROWS[name]
     call = {"train": make_train, "encode": make_encode}[task](form, precision)
-    timed(call, 3)  # traces the function and fills the caches
+    timed(call, 3)  # the first calls trace the function and fill the caches
     result = {"row": name, **normalized([call] * repeats, BATCH * LENGTH)}
     return {**result, "ratio_to_article": round(result["normalized"] / peer, 2)}
 

@@ -23,7 +23,7 @@ def main(argv=None):
     from tfreps.inference import TextTagger
 
     trained = load_as(TextTagger, options.run)
-    options.format = None  # as in training
+    options.format = None  # `None` selects the format of the training data
     sentences = read_tagged_files(options, options.data, kept=trained.run.options)
     print_results(*measure(trained, sentences))
     return 0

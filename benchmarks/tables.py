@@ -93,7 +93,7 @@ TOGETHER = (
 ELMO_TOGETHER = "--train-vectors {inputs}/all.train.hdf5 --test-vectors {inputs}/all.test.hdf5 "
 MR_ELMO = "--train-vectors {reviews}/mr.train.hdf5 --validation-vectors {reviews}/mr.dev.hdf5 "
 MR_CNN = MR + "--tokens treebank " + PLAIN_CNN
-# Table: name of a row -> (command, seeds).
+# Table -> name of a row -> (command, number of seeds).
 TABLES = {
     "resume_ner": {
         "HMM, zero counts as 1e-10": (HMM + "--floor 1e-10 --unknown uniform", 1),
@@ -219,7 +219,7 @@ TABLES = {
     },
 }
 PUBLISHED = "vectors", "bert"  # options that name published files
-# Table: heading of a column -> path of the metric in results.json.
+# Table -> heading of a column -> path of the metric in results.json.
 COLUMNS = {
     "resume_ner": {
         "token P": ("test", "weighted", "precision"),

@@ -54,7 +54,7 @@ ROWS = {
     "stream": ("stream", 32, 120, 9, {"jit_compile": True}),
     "stream-function": ("stream", 32, 120, 9, {"jit_compile": True, "graph": True}),
 }
-STREAM = 200  # batches
+STREAM = 200  # number of batches that the task `stream` computes
 PEERS = {"peer_python": "the packages of benchmarks/peers/torch.txt"}
 LIBRARIES = {"delft": "DeLFT", "pytorch-crf": "pytorch-crf"}
 

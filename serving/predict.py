@@ -25,7 +25,7 @@ from tfreps._src.cli.text_streams import FILE, SENTENCES, read_sentences
 from tfreps._src.files.version_folders import version_folder, versions_of
 
 BATCH = 32
-FIRST = 5  # numbers shown without --full
+FIRST = 5  # maximum number of values of an output that are printed without --full
 COMMAND = Command(
     "predict",
     "Prints the outputs of an exported SavedModel as JSON lines. Load only exports that you trust: "
@@ -85,9 +85,11 @@ def saved_model_folder(folder):
 
 
 def load_signature(folder, name):
-    from tfreps._src.files.saved_models import load_saved_model  # imports TensorFlow
+    # Imported here, because it imports TensorFlow.
+    from tfreps._src.files.saved_models import load_saved_model
 
-    logging.getLogger("absl").setLevel(logging.ERROR)  # hides warnings about gradients
+    # Hides warnings about gradients that the export lacks.
+    logging.getLogger("absl").setLevel(logging.ERROR)
     try:
         signatures = load_saved_model(str(folder)).signatures
     except Exception as error:  # damaged protobufs and missing files raise various types
@@ -138,7 +140,7 @@ def of_vectors(row, length, full):
     If `full` is `False`, only the first values of one vector are included.
     """
     output = {"tokens": length}
-    if "tokens" in row:  # a BERT model splits words into pieces
+    if "tokens" in row:  # only BERT models have this output, because they split words into pieces
         output["pieces"] = row.pop("tokens")
     output["shapes"] = {name: list(value.shape) for name, value in row.items()}
     if full:

@@ -56,7 +56,7 @@ COMMAND = Command(
         'tfreps serve exports/ner --try "Ada lived in London ."',
     ),
     flags=server_options.FLAGS,
-    tensorflow=False,  # `serve` starts it once signals are handled
+    tensorflow=False,  # `serve` starts TensorFlow itself, after it has set the signal handlers
 )
 
 
@@ -162,7 +162,7 @@ def spread_operations():
 
     threading_options = tf.config.threading
     if not threading_options.get_inter_op_parallelism_threads():
-        with contextlib.suppress(RuntimeError):  # TensorFlow is already initialized
+        with contextlib.suppress(RuntimeError):  # raised if TensorFlow is already initialized
             threads = max(os.cpu_count() or 1, LEAST_THREADS)
             threading_options.set_inter_op_parallelism_threads(threads)
 

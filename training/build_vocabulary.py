@@ -113,7 +113,8 @@ def characters_of_bert(options, progress):
     """
     case = {"lowercase": not options.cased}
     sizes = options.min_count, options.max_vocabulary
-    CharacterTokenizer.from_counts({}, *sizes, **case)  # checks the options before text is read
+    # Raises the errors of invalid options before any text is read.
+    CharacterTokenizer.from_counts({}, *sizes, **case)
     blocks = (block.text for path in find_files(options.files) for block in read_blocks(path))
     counts = checked(count_characters(blocks, progress, **case), options)
     tokenizer = CharacterTokenizer.from_counts(counts, *sizes, **case)

@@ -90,7 +90,7 @@ def build(options):
     )
 
 
-# Sources of text. A document is a pair `(name, text)`, where the text is raw.
+# Functions that read documents, which are pairs `(name, text)` of raw text.
 
 
 def own_documents(paths):
@@ -106,7 +106,7 @@ def own_documents(paths):
                 yield f"{file}:{start}", "\n".join(block)
 
 
-# From raw text to sentences.
+# Functions that turn raw text into sentences.
 
 
 def without_repetition(documents, max_tokens):
@@ -151,7 +151,7 @@ def count_tokens(lines):
     return sum(line.count(" ") + 1 for line in lines)
 
 
-# Files.
+# Functions that write the files of the corpus.
 
 
 def split(documents):

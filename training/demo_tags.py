@@ -112,7 +112,8 @@ def tagged_sentences(text):
                 continue
             tagged = list(tag(TOKEN.findall(sentence)))
             code = sum(tag != "O" for _, tag in tagged)
-            if not all(token.isprintable() for token, _ in tagged):  # such as a NUL byte
+            # Leaves out sentences with characters such as NUL.
+            if not all(token.isprintable() for token, _ in tagged):
                 continue
             if SHORTEST <= len(tagged) <= LONGEST and 0 < code <= MOST_CODE * len(tagged):
                 yield tagged

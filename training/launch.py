@@ -73,7 +73,7 @@ def launch(options):
     addresses = local_addresses(options.workers, options.port)
     threads = options.threads_per_worker or threads_per_worker(options.workers)
     command = [sys.executable, "-m", "tfreps", *with_distribute(options.command)]
-    sys.stdout.flush()  # worker 0 may write to the same file
+    sys.stdout.flush()  # worker 0 may write to the same file, after the text printed so far
     outputs = sys.stdout.buffer, sys.stderr.buffer
     outcome = run_workers(command, addresses, os.environ, outputs, threads)
     if outcome.failure:

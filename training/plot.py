@@ -172,7 +172,7 @@ def main(argv=None):
     what, *rest = (sys.argv[1:] if argv is None else argv) or ["--help"]
     draw = {"attention": draw_attention, "positions": draw_positions, "curves": draw_curves}
     if what not in COMMANDS:
-        OVERVIEW.parse([what])  # ends the command
+        OVERVIEW.parse([what])  # prints the help or an error, and ends the command
     return COMMANDS[what].run(lambda options: write_figure(options, draw[what]), rest)
 
 

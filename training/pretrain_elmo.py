@@ -19,7 +19,7 @@ from tfreps._src.cli.elmo_options import GROUPS, SIZES
 
 MAY_CHANGE = ("histograms",)
 SIZE = "elmo_small"
-NUM_SAMPLED = 8192  # as in bilm-tf
+NUM_SAMPLED = 8192  # the default of bilm-tf
 SAMPLE_BATCHES = 40  # number of training batches whose full-softmax perplexity is logged
 COMMAND = Command(
     "pretrain-elmo",
@@ -44,7 +44,7 @@ def main(argv=None):
 def start(options):
     from tfreps._src.cli.training_command import run_training
 
-    # Keras warns about every data set of unknown length.
+    # Keras warns about every dataset of unknown length.
     warnings.filterwarnings("ignore", message="Your input ran out of data")
     return run_training(COMMAND, options, train, may_change=MAY_CHANGE)
 
@@ -133,7 +133,8 @@ def make_model(options, vocabulary):
 
     sizes = {name: getattr(options, name) for name in SIZES if name != "dropout"}
     sizes = {name: value for name, value in sizes.items() if value is not None}
-    # Fixed names: Keras would number its own, and names of optimizer variables contain them.
+    # The name is fixed, because Keras would number default names, and names of optimizer variables
+    # contain it.
     changes = {"dtype": POLICIES[options.precision], "name": "bilm"}
     if options.dropout is not None:
         changes["dropout"] = options.dropout

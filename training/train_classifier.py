@@ -148,7 +148,7 @@ def train(options, earlier):
     inputs = inputs._replace(stored=batches["train"].vector_shape)
     with strategy.scope():
         model = make_model(options, inputs, label_set)
-    inputs = inputs._replace(vectors=None)  # the model has a copy
+    inputs = inputs._replace(vectors=None)  # frees the vectors, because the model has a copy
 
     run = begin_run(COMMAND, options, earlier)
     reading.keep(run, inputs.indexer)
@@ -185,7 +185,8 @@ def make_model(options, inputs, label_set):
     from tfreps._src.fitting.encoders import make_encoder, make_linear
     from tfreps.models import Classifier
 
-    linear = make_linear(options, inputs)  # made before the encoder: the order determines the seeds
+    # Built before the encoder, because the order determines the seeds.
+    linear = make_linear(options, inputs)
     return Classifier(
         make_encoder(options, inputs),
         label_set.names,
@@ -219,7 +220,8 @@ def measure(trained, parts):
 
 
 def about(batches, num_truncated):
-    num_truncated += batches.num_truncated  # texts for a BERT model are truncated before batching
+    # Texts for a BERT model are truncated before they are batched.
+    num_truncated += batches.num_truncated
     cut = f" ({num_truncated:,} texts were truncated)" if num_truncated else ""
     return (
         f" on {batches.num_sentences:,} texts, {batches.num_tokens:,} tokens{cut}: "

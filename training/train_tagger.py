@@ -100,7 +100,7 @@ def train(options, earlier):
     inputs = inputs._replace(stored=batches["train"].vector_shape)
     with strategy.scope():
         model = make_model(options, inputs, tag_set)
-    inputs = inputs._replace(vectors=None)  # the model has a copy
+    inputs = inputs._replace(vectors=None)  # frees the vectors, because the model has a copy
 
     run = begin_run(COMMAND, options, earlier)
     reading.keep(run, inputs.indexer)
@@ -142,7 +142,8 @@ def make_model(options, inputs, tag_set):
     from tfreps.models import Tagger
 
     gives_scores = encoder_options.ENCODERS[options.encoder].gives_scores
-    linear = make_linear(options, inputs)  # made before the encoder: the order determines the seeds
+    # Built before the encoder, because the order determines the seeds.
+    linear = make_linear(options, inputs)
     return Tagger(
         make_encoder(options, inputs),
         tag_set.names,

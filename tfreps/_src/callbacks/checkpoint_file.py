@@ -111,7 +111,8 @@ def write_whole(path: pathlib.Path, arrays: dict, metadata: dict[str, str]) -> N
     try:
         with replacing(path, durable=True) as temporary:
             safetensors.numpy.save_file(arrays, temporary, metadata=metadata)
-            temporary.chmod(path.parent.stat().st_mode & 0o666)  # safetensors makes it private
+            # Safetensors creates files that only their owner can read.
+            temporary.chmod(path.parent.stat().st_mode & 0o666)
     except safetensors.SafetensorError as error:
         remove_unfinished(path.parent)
         if "I/O error" in str(error):

@@ -200,7 +200,7 @@ class Checkpoints(CountedSteps):
 
     def on_epoch_begin(self, epoch: int, logs: Logs | None = None) -> None:
         self._save_end_of_epoch()
-        if self._metrics_to_restore is not None:  # Keras has just reset them
+        if self._metrics_to_restore is not None:  # Keras has just reset the metrics
             self._restore_metrics(self._metrics_to_restore)
             self._metrics_to_restore = None
 
@@ -216,7 +216,8 @@ class Checkpoints(CountedSteps):
         if is_over and (is_last or self.evaluate_at_time_limit):
             self.model.stop_training = True
         if is_last or self.model.stop_training:
-            self.pending_metrics = exact_logs(logs)  # saved at the end of the epoch
+            # These metrics are saved at the end of the epoch.
+            self.pending_metrics = exact_logs(logs)
             return
         if self.step % self.save_freq == 0 or is_over or is_stop:
             check_finite(exact_logs(logs), self.step)

@@ -112,7 +112,7 @@ class TrainingLog(MetricLog):
             results = self._evaluate(self.train_sample)
             measured["train"] = _as_shown(results)
         for run, metrics in measured.items():
-            if not metrics:  # no validation text
+            if not metrics:  # there is no validation text
                 continue
             self._write(run, step, metrics)
             self._append({"step": step, "run": run, **metrics})

@@ -112,7 +112,8 @@ class Command:
         try:
             return work(options) or 0
         except ValueError as error:
-            if type(error) is not ValueError:  # UnicodeDecodeError has other arguments
+            # Subclasses such as UnicodeDecodeError take other arguments.
+            if type(error) is not ValueError:
                 raise
             raise ValueError(self.with_flags(str(error))) from error
         except OSError as error:

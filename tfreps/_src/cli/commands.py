@@ -12,7 +12,7 @@ from tfreps._src.addresses import DOCUMENTATION
 from tfreps._src.cli import standard_streams
 from tfreps._src.files.tensorflow_errors import essence
 
-# Task -> command -> module (inside the installed package, or next to it in a clone), description.
+# Task -> command -> module (in the installed package, or next to it in a clone), description.
 TASKS = {
     "prepare text": {
         "tokenize": ("training.tokenize_text", "tokenizes raw texts, one text per line"),

@@ -24,11 +24,11 @@ class Option(NamedTuple):
     """
 
     kind: type | Callable[[str], Any]
-    default: Any  # `None` means that there is none
+    default: Any  # `None` means that the option has no default
     about: str  # help text: sentences that end with a period
     choices: Any = None  # list of allowed values
     many: bool = False  # whether the option takes a list of values
-    required: bool | str = False  # or rule that says when the option is required
+    required: bool | str = False  # True, or a rule that says when the option is required
     at_least: float | None = None
     above: float | None = None
     below: float | None = None

@@ -43,7 +43,7 @@ def server_log(command):
     before = log.level, log.propagate
     log.addHandler(handler)
     log.setLevel(logging.INFO)
-    log.propagate = False  # the handlers of other loggers would print the lines again
+    log.propagate = False  # otherwise the handlers of other loggers would print the lines again
     try:
         yield handler
     finally:

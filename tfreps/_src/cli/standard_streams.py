@@ -37,7 +37,7 @@ def drop_unwritable() -> list[str]:
     for name, stream in {"standard output": sys.stdout, "standard error": sys.stderr}.items():
         try:
             stream.flush()
-        except ValueError:  # closed by the program
+        except ValueError:  # raised if the stream is closed
             continue
         except OSError:
             dropped.append(name)

@@ -50,7 +50,7 @@ COLUMNS = {
         metavar="NAME",
     ),
 }  # fmt: skip
-# Data of train-tagger and train-hmm.
+# Options for the data of train-tagger and train-hmm.
 OPTIONS = {
     "train": Option(
         str, None, "Files with tagged sentences, or glob patterns.", many=True, required=True,
@@ -75,7 +75,7 @@ OPTIONS = {
         "spans, such as parts of speech.", SCHEMES, required=True,
     ),
 }  # fmt: skip
-# Format of the input of tag and embed.
+# Option for the format of the input of tag and embed.
 TEXT_OR_TAGGED = Option(
     str, "text", "Format of the file: one sentence per line (text), or one of the formats of "
     "'tfreps train-tagger'; tags in the file are ignored.", ["text", *FORMATS],

@@ -14,7 +14,8 @@ SENTENCES = Option(
     metavar="SENTENCE", may_be_empty=True,
 )  # fmt: skip
 FILE = Option(str, None, "UTF-8 text file with one sentence per line.", metavar="FILE")
-BLOCK_CHARACTERS = 1 << 18  # a block ends after this many, so that the first results appear early
+# A block ends after this number of characters, so that first results appear early.
+BLOCK_CHARACTERS = 1 << 18
 
 
 def line_limit(most: int) -> Option:

@@ -35,7 +35,8 @@ def run_training(command, options, train, may_change=()):
     those in `MAY_CHANGE`. If a signal ends the command, `Stopped` is raised.
     """
     changeable = MAY_CHANGE.union(may_change, LENGTHS if is_length_free(options) else ())
-    if getattr(options, "precision", None) == AUTO:  # `settle` keeps that of the resumed run
+    # `precision.settle` keeps the precision of a resumed run.
+    if getattr(options, "precision", None) == AUTO:
         changeable.add("precision")
     if has_data(options.run):
         changeable.update(TRAINING_DATA)

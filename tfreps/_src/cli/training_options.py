@@ -52,7 +52,7 @@ SCHEDULE = (
     "How the learning rate changes after the warm-up: not at all (constant), or linearly to 0 by "
     "the end of the last epoch (linear)."
 )
-# Options of Adam in train-tagger and train-classifier.
+# Options of the Adam optimizer in train-tagger and train-classifier.
 OPTIMIZER = {
     "learning_rate": Option(
         float, None, "Learning rate of the Adam optimizer. Defaults to 0.001.", above=0
@@ -112,7 +112,7 @@ OPTIMIZER = {
         "turns averaging off.", at_least=0, below=1,
     ),
 }  # fmt: skip
-# Training of taggers and classifiers.
+# Options for the training of taggers and classifiers.
 LABELING = {
     "epochs": Option(
         int, None, "Maximum number of passes over the training data. Defaults to 30; for a "

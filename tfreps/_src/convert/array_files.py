@@ -123,7 +123,8 @@ def write_folder(
         with replacing(folder / SINGLE) as weights:
             made = {name: np.asarray(make(), order="C") for name, make in arrays.items()}
             save_file(made, weights, metadata={"format": "pt"})  # required by transformers
-            weights.chmod(text.stat().st_mode)  # safetensors makes the file private
+            # Safetensors creates files that only their owner can read.
+            weights.chmod(text.stat().st_mode)
             (folder / "config.json").unlink(missing_ok=True)
 
 

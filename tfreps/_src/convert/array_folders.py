@@ -10,8 +10,8 @@ from tfreps._src.convert.torch_files import open_torch
 from tfreps._src.files.json_files import read_json
 
 TORCH = "pytorch_model.bin"
-KERAS = "tf_model.h5"  # weights of TensorFlow models of transformers
-ADAPTER = "adapter_config.json"  # of PEFT, which changes the weights of a base model
+KERAS = "tf_model.h5"  # weights of models that transformers wrote with TensorFlow
+ADAPTER = "adapter_config.json"  # file of adapters (PEFT), which change the weights of a base model
 
 
 class Format(NamedTuple):

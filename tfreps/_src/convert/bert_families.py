@@ -111,7 +111,7 @@ DISTILBERT = Family(
     options={"num_segments": 0, "layer_norm_epsilon": 1e-12},
     pooler_activation="relu",
     label_dropout=(Key("seq_classif_dropout", "dropout", share, 0.2),),
-    # transformers has only the second key and ignores the first one.
+    # transformers ignores `classifier_dropout` for a DistilBERT, and reads only `dropout`.
     tag_dropout=(_OWN_DROPOUT, Key("dropout", "dropout", share, 0.1)),
     # Positions are stored as a table, even if they were sinusoidal when training began.
     without_effect=("sinusoidal_pos_embds", "qa_dropout", "tie_weights_"),

@@ -65,7 +65,8 @@ def read_weights(
         file = tokens = stack.enter_context(open_hdf5(weights_file, EXPECTED))
         if embedding_file is not None:
             tokens = stack.enter_context(open_hdf5(embedding_file, EXPECTED))
-            ignored = [row.foreign for row in _token_rows(options)]  # `embedding` replaces them
+            # The array `embedding` replaces these arrays.
+            ignored = [row.foreign for row in _token_rows(options)]
         if embedding_file is not None or options["vocabulary_size"] is not None:
             size, *_ = *array_shapes(tokens).get("embedding", ()), 0
             options = {**options, "vocabulary_size": size}
@@ -112,7 +113,7 @@ def write_weights(
         warnings.warn(
             f"bilm-tf can load {os.path.basename(weights_file)}, but AllenNLP cannot: the model "
             f"has {', and '.join(reasons)}.",
-            stacklevel=5,  # the caller of `save_pretrained`
+            stacklevel=5,  # makes the warning point to the caller of `save_pretrained`
         )
 
 

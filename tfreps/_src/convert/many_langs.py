@@ -170,7 +170,7 @@ def _weights_of(layer: Any, name: str) -> dict[str, Weight]:
     for path, weight in weights.items():
         before, _, last = path.rpartition("/")
         if last.startswith("gate_"):
-            continue  # the stand-in for `transform_` also sets it
+            continue  # the target for `transform_` also sets the weight of the gate
         if last.startswith("transform_"):
             last = last.removeprefix("transform_")
             found[f"{before}/{last}"] = _halves(weight, weights[f"{before}/gate_{last}"])

@@ -176,6 +176,7 @@ class PickledValues:
         self._push(int.from_bytes(self._bytes(self._number("<B")), "little", signed=True))
 
 
+# Each comment is the name of the opcode in the module `pickletools`.
 OPCODES: dict[bytes, Callable[[PickledValues], None]] = {
     b"\x80": lambda r: r._check_protocol(),  # PROTO
     b"N": lambda r: r._push(None),  # NONE

@@ -32,7 +32,7 @@ from tfreps._src.models.sentence_embedder import PoolingKind, SentenceEmbedder
 
 MODULES = "modules.json"
 SETTINGS = "sentence_bert_config.json"
-OLDER_SETTINGS = "sentence_distilbert_config.json"  # name in folders with a DistilBERT
+OLDER_SETTINGS = "sentence_distilbert_config.json"  # name of this file for a DistilBERT model
 PROMPTS = "config_sentence_transformers.json"
 # Kinds of pooling under sentence-transformers' names, and the older keys of config.json. With the
 # older keys, the vectors of several kinds are concatenated in this order.

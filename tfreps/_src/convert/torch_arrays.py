@@ -91,7 +91,7 @@ def _stand_in(name: str, arguments: tuple) -> Any:
     if name == ORDERED_DICT and not arguments:
         return {}
     if name in REBUILD and len(arguments) >= 4:
-        return _array(*arguments[:4])  # the other arguments concern gradients
+        return _array(*arguments[:4])  # the remaining arguments concern gradients
     if name == PARAMETER and arguments and type(arguments[0]) is StoredArray:
         return arguments[0]
     raise ValueError(f"it calls {name} with unexpected arguments")

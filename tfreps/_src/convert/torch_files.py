@@ -38,9 +38,10 @@ VERSION = 1001
 START = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."  # the pickle of `MAGIC`
 ZIP = b"PK\x03\x04"
 ZIP_VERSIONS = {str(version).encode() for version in range(1, 11)}
-MOST_BYTES = 2**20  # size of all pickles; in a BERT of 400 arrays it is about 100 kB
-HEADER = 30  # bytes of the header of a member, which its name and other fields follow
-IS_ENCRYPTED = 1  # bit of the flags of a member
+# Maximum size of all pickles together, which is about 100 kB for a BERT of 400 arrays.
+MOST_BYTES = 2**20
+HEADER = 30  # number of bytes of a member's header, which the name and other fields follow
+IS_ENCRYPTED = 1  # this bit of a member's flags is set if the member is encrypted
 # Errors that zipfile raises for damaged archives, except that for invalid names, a ValueError.
 BROKEN = zipfile.BadZipFile, NotImplementedError, OSError, OverflowError, struct.error
 
@@ -151,7 +152,8 @@ def _position(file: BinaryIO, member: zipfile.ZipInfo, size: int) -> int:
     if 0 <= start <= size - HEADER:
         file.seek(start)
         header = file.read(HEADER)
-        start += HEADER + sum(struct.unpack("<HH", header[26:]))  # its name and other fields
+        # Skips the name and other fields, whose sizes end the header.
+        start += HEADER + sum(struct.unpack("<HH", header[26:]))
         if header.startswith(ZIP) and start + member.file_size <= size:
             return start
     raise ValueError(f"its member {name!r} of {member.file_size:,} bytes is not within the file")

@@ -6,10 +6,10 @@ import numpy as np
 import tensorflow as tf
 
 if TYPE_CHECKING:
-    Dataset = tf.data.Dataset[Any]  # TensorFlow's class takes an index only in its stubs
+    Dataset = tf.data.Dataset[Any]  # only TensorFlow's type stubs allow an index after this class
 else:
     Dataset = tf.data.Dataset
 
-# Features, or a tuple (features, targets, sample weights).
+# Element of a dataset: features, or a tuple (features, targets, sample weights).
 Arrays = dict[str, np.ndarray] | tuple[dict[str, np.ndarray], np.ndarray, np.ndarray]
 Specs = dict[str, tf.TensorSpec] | tuple[dict[str, tf.TensorSpec], tf.TensorSpec, tf.TensorSpec]

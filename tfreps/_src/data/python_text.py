@@ -56,7 +56,8 @@ def docstrings_of_file(path: str) -> list[str]:
         if '"""' not in source:
             return []
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # invalid escapes in third-party strings
+            # Python warns about invalid escapes in the strings of other projects.
+            warnings.simplefilter("ignore")
             tree = ast.parse(source)
     except (OSError, ValueError, SyntaxError, RecursionError, MemoryError):
         return []

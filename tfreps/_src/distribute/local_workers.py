@@ -93,7 +93,8 @@ def run_workers(
             outcome = _wait(workers, signals, seconds_to_end)
         finally:
             _kill(workers)
-    for thread in copies:  # a source stays open if another process has inherited it
+    # The time is limited, because a source stays open if another process has inherited it.
+    for thread in copies:
         thread.join(OUTPUT_SECONDS)
     return outcome
 
@@ -105,7 +106,8 @@ def local_addresses(count: int, first_port: int | None = None) -> tuple[str, ...
     65535 or in use. Otherwise, the operating system chooses them.
     """
     if first_port is None:
-        with contextlib.ExitStack() as stack:  # all at once, so that the ports differ
+        # All sockets are open at the same time, so that their ports differ.
+        with contextlib.ExitStack() as stack:
             sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
             for each in sockets:
                 each.bind(("", 0))
@@ -137,7 +139,7 @@ def worker_environ(environ: Mapping[str, str], cluster: Cluster, threads: int) -
 
 def threads_per_worker(count: int) -> int:
     """Returns the number of threads of each of `count` workers that share the cores."""
-    has_affinity = hasattr(os, "sched_getaffinity")  # only Linux has it
+    has_affinity = hasattr(os, "sched_getaffinity")  # only Linux has this function
     cores = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
     return max(1, cores // count)
 
@@ -250,7 +252,8 @@ def _kill(workers):
         if worker.poll() is None:
             if hasattr(os, "killpg"):
                 os.killpg(worker.pid, signal.SIGKILL)
-            else:  # Windows
+            else:
+                # Windows has no process groups that can be killed.
                 worker.kill()
             worker.wait()
 

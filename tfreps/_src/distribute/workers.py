@@ -140,7 +140,7 @@ class Workers:
     @functools.cached_property
     def _sum(self):
         strategy = self.strategy
-        local = strategy.num_replicas_in_sync // self.size  # number of replicas of each worker
+        local = strategy.num_replicas_in_sync // self.size  # number of replicas in each worker
 
         def once(numbers):
             return tf.where(replica_number() % local == 0, numbers, 0)

@@ -77,7 +77,7 @@ class BiLMSignatures(Signatures):
             "tokens": "spaces",
             "most_per_text": None,
             "attends": False,
-            "added_per_text": 2,  # sentence boundaries
+            "added_per_text": 2,  # the start and the end of the sentence
         }
         kind = "a language model" if self.pretrainer is not None else "a biLM"
         title = f"ELMo: {kind} with {model.count_params():,} parameters ({type(model).__name__})"
@@ -155,7 +155,8 @@ class BiLMSignatures(Signatures):
         is_token = tf.reduce_any(ids != 0, -1) if characters else ids != 0  # [N, T]
         message = "each token within `sequence_len` must have an id other than 0, which is padding"
         fits = tf.debugging.Assert(tf.reduce_all(is_token | ~real), [message])
-        with tf.control_dependencies([fits]):  # runs before the checks of the model
+        # Makes this assertion run before the checks of the model.
+        with tf.control_dependencies([fits]):
             ids = tf.where(real[..., None] if characters else real, ids, 0)
         return self.outputs_of(self.encode(ids), sequence_len)
 

@@ -150,7 +150,7 @@ class TextSignatures(Signatures):
             ends = tf.cumsum(tf.reduce_sum(tf.cast(real, tf.int32), axis=2), axis=1)  # [N, T]
             sequence_len = tf.minimum(sequence_len, count(ends <= self.max_pieces))
             tokens = tf.where(tf.sequence_mask(sequence_len, tf.shape(tokens)[1]), tokens, "")
-        if self.trained.is_tagger:  # empty tokens are tagged too
+        if self.trained.is_tagger:  # the mask includes empty tokens, because they are tagged too
             features["mask"] = tf.sequence_mask(sequence_len, tf.shape(tokens)[1])
         return features, tokens, sequence_len
 

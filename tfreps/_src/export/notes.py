@@ -15,7 +15,7 @@ from tfreps._src.files.atomic_files import write_text
 from tfreps._src.files.model_card import ModelCard
 
 FILES = "README.md", "models.config", "batching.config"
-MARK = b"ritten by `tfreps export`"  # each of the files contains it
+MARK = b"ritten by `tfreps export`"  # text that each of these files contains
 SERVER = "tensorflow/serving:2.20.0"
 MAX_BATCH = 32
 

@@ -18,7 +18,8 @@ def main(job_path, outputs_path):
     with open(job_path, encoding="utf-8") as file:
         job = json.load(file)
     if job["needs_text"]:
-        importlib.import_module("tensorflow_text")  # registers its operations
+        # The import registers the operations of tensorflow-text.
+        importlib.import_module("tensorflow_text")
     signatures = tf.saved_model.load(job["folder"]).signatures
     outputs = {}
     for name in job["signatures"]:

@@ -152,7 +152,8 @@ def real_tokens(tokens: tf.Tensor, sequence_len: tf.Tensor) -> tf.Tensor:
         "got these lengths and this shape of the tokens:"
     )
     check = tf.debugging.Assert(fits, [message, sequence_len, tf.shape(tokens)])
-    with tf.control_dependencies([check]):  # runs before the checks of the model
+    # Makes this assertion run before the checks of the model.
+    with tf.control_dependencies([check]):
         return tf.sequence_mask(sequence_len, longest)
 
 

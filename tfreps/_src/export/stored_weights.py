@@ -12,7 +12,8 @@ from tfreps._src.layers.ops.configurable import inner_layers
 Kind = Literal["float32", "bfloat16", "int8"]
 KINDS: tuple[Kind, ...] = "float32", "bfloat16", "int8"
 LEAST = 1024  # smallest number of values of an array that is stored in fewer bits
-MOST_CONSTANTS = 2**30  # bytes of constants; a SavedModel has at most 2 GB outside of its variables
+# Maximum number of bytes of constants; a SavedModel has at most 2 GB outside of its variables.
+MOST_CONSTANTS = 2**30
 
 
 class StoredWeights:

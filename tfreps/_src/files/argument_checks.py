@@ -95,7 +95,8 @@ def check_list(name: str, values: Any, kind: str = "texts") -> None:
         )
     if kind == "texts" and not isinstance(values, Iterator):
         for number, text in enumerate(values):
-            if isinstance(text, bytes) or not isinstance(text, Iterable):  # lists of tokens pass
+            # A list of tokens is accepted as a text.
+            if isinstance(text, bytes) or not isinstance(text, Iterable):
                 raise ValueError(f"{name[:-1]}[{number}]` must be a string; got {text!r}.")
 
 

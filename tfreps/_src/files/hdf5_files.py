@@ -10,7 +10,7 @@ import numpy as np
 
 # Highest compression ratio of gzip, the usual filter of HDF5.
 LARGEST_RATIO = 1032
-LARGEST_BLOCK = 2**24  # bytes; chunks up to this size may exceed the size of their array
+LARGEST_BLOCK = 2**24  # number of bytes up to which a chunk may be larger than its array
 
 
 def open_hdf5(path: str | os.PathLike[str], what: str = "an HDF5 file") -> h5py.File:

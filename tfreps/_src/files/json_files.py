@@ -39,7 +39,8 @@ def _values(path: str | os.PathLike[str]) -> Any:
         ) from None
     except RecursionError:
         raise ValueError(f"{path} cannot be read as JSON: it is nested too deeply.") from None
-    except ValueError as error:  # a key that occurs twice, or a number with thousands of digits
+    except ValueError as error:
+        # Raised for a key that occurs twice, and for a number with thousands of digits.
         raise ValueError(f"{path} cannot be read as JSON: {error}.") from None
 
 
@@ -60,7 +61,7 @@ def as_json(values: Mapping[str, Any]) -> dict[str, Any]:
     def plain(value: Any) -> Any:
         if isinstance(value, os.PathLike):
             return os.fspath(value)
-        if hasattr(value, "tolist"):  # a NumPy value
+        if hasattr(value, "tolist"):  # the value is a NumPy array or scalar
             return value.tolist()
         raise TypeError(f"{type(value).__name__} {value!r} cannot be written as JSON")
 

@@ -19,11 +19,13 @@ def load_saved_model(folder: str | os.PathLike[str], tags: Sequence[str] | None 
     """
     try:
         return tf.saved_model.load(folder, tags)
-    except Exception as error:  # the type depends on where TensorFlow finds the operation
+    except Exception as error:
+        # The type of the error depends on where TensorFlow finds the operation.
         if "Op type not registered" not in str(error):
             raise
         try:
-            importlib.import_module("tensorflow_text")  # registers its operations
+            # The import registers the operations of tensorflow-text.
+            importlib.import_module("tensorflow_text")
         except ImportError as missing:
             raise ValueError(
                 "the model has operations that TensorFlow lacks, and tensorflow-text, which may "

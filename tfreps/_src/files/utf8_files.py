@@ -6,19 +6,20 @@ import re
 
 from tfreps._src.files.lfs_pointers import refuse_pointer
 
-MARKS = {  # UTF-32 first: its little-endian mark starts with that of UTF-16
+MARKS = {  # UTF-32 comes first, because its little-endian mark starts with that of UTF-16
     codecs.BOM_UTF32_LE: "UTF-32",
     codecs.BOM_UTF32_BE: "UTF-32",
     codecs.BOM_UTF16_LE: "UTF-16",
     codecs.BOM_UTF16_BE: "UTF-16",
 }
-PATTERNS: dict[tuple[bool, ...], str] = {  # which of 4 bytes are mostly NUL in Latin text
+# Whether each of 4 successive bytes is mostly NUL in Latin text -> encoding of the text.
+PATTERNS: dict[tuple[bool, ...], str] = {
     (False, True, False, True): "UTF-16LE",
     (True, False, True, False): "UTF-16BE",
     (False, True, True, True): "UTF-32LE",
     (True, True, True, False): "UTF-32BE",
 }
-SAMPLE = 4096  # bytes
+SAMPLE = 4096  # number of bytes at the start of a file from which its encoding is guessed
 _LONE_RETURN = re.compile("\r(?!\n)")
 
 

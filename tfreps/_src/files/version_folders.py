@@ -3,7 +3,7 @@
 import os
 import pathlib
 
-LARGEST = 2**63 - 1  # a version is an int64
+LARGEST = 2**63 - 1  # TensorFlow Serving stores a version as an int64
 
 
 def versions_of(folder: str | os.PathLike[str]) -> list[int]:

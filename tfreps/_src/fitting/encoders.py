@@ -83,7 +83,8 @@ def make_bert(options, inputs):
     return encoder
 
 
-BUILDERS = {  # for the rows of `cli.encoder_options.ENCODERS`
+# Name of a row of `cli.encoder_options.ENCODERS` -> function that builds the encoder.
+BUILDERS = {
     "embeddings": make_embedder,
     "bilstm": make_bilstm,
     "slstm": make_slstm,

@@ -97,7 +97,7 @@ def fit_epochs(
     training.note_progress(stopped)
     while training.position.epoch < plan.epochs and not stopped:
         stopped = training.fit_epoch()
-    training.workers.raise_together()  # wait until worker 0 has written everything
+    training.workers.raise_together()  # all workers wait until worker 0 has written everything
     return training.results()
 
 

@@ -51,7 +51,7 @@ def read_elmo(options):
     if not (options.elmo or options.elmo_config or options.elmo_weights):
         return None, None
     how = {"weights_file": options.elmo_weights}
-    if options.elmo_initial_state != "zero":  # the default of `load`
+    if options.elmo_initial_state != "zero":  # `load` uses zero by default
         how["initial_state"] = options.elmo_initial_state
     loaded = load_as(TextBiLM, options.elmo or options.elmo_config, **how)
     bilm = loaded.bilm

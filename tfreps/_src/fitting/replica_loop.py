@@ -125,7 +125,7 @@ class ReplicaLoop:
         for step, batch in zip(range(steps), dataset, strict=False):
             called.on_train_batch_begin(step)
             logs = self._logs(train(batch))
-            for callback in called.callbacks:  # a `CallbackList` would pass them another dict
+            for callback in called.callbacks:  # a `CallbackList` would convert `logs` to a dict
                 callback.on_train_batch_end(step, logs)
             if self.model.stop_training:
                 break

@@ -74,7 +74,7 @@ def words_to_add(path: str, indexer: TokenIndexer, max_size: int | None) -> tupl
     rows = vector_rows(path)
     first = next(rows, None)
     if first is None:
-        return [], True  # `WordVectors.read` raises the error
+        return [], True  # `WordVectors.read` raises an error for an empty file
     if max_size is None:
         max_size = min(MAX_WORDS, MAX_BYTES // (4 * first.dimension))
     room = max(0, max_size - len(known))

@@ -42,10 +42,13 @@ class ChainStream:
     ):
         self._steps, self._start, self._end = map(_bounded, (transitions, start, end))
         self._max_pending = max_pending
-        self._scores = np.zeros(0)  # [K], of the survivors, at most 0; empty without tokens
-        self._ranks = np.arange(len(start))  # [K], their order by the first different tag id
-        self._first = np.arange(len(start))  # [K], their tags at the first undecided token
-        self._previous: list[np.ndarray] = []  # [K] each: previous tags
+        # [K], scores of the surviving paths, at most 0; empty before the first token.
+        self._scores = np.zeros(0)
+        # [K], ranks of these paths by the first tag id in which they differ.
+        self._ranks = np.arange(len(start))
+        self._first = np.arange(len(start))  # [K], tags of these paths at the first undecided token
+        # For each undecided token, [K]: the best previous tags.
+        self._previous: list[np.ndarray] = []
         self._size = 0  # number of undecided tokens
 
     def append(self, emissions: np.ndarray) -> list[int]:
@@ -117,7 +120,8 @@ class ChainStream:
         """
         count = self._size - self._max_pending // 2
         path = _path(self._previous, _best(self._scores, self._ranks))
-        last = np.arange(len(self._ranks))  # [K], the survivors' tags at the last fixed token
+        # [K], tags of the surviving paths at the last fixed token.
+        last = np.arange(len(self._ranks))
         for previous in reversed(self._previous[count - 1 :]):
             last = previous[last]
         self._scores = np.where(last == path[count - 1], self._scores, FORBIDDEN)

@@ -173,7 +173,8 @@ def read_options(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Returns the dict of options with which `tfreps embed` wrote a complete file."""
     try:
         with open_hdf5(path) as file, naming_damage(path, OPTIONS_ATTRIBUTE):
-            if file.attrs.get_id(OPTIONS_ATTRIBUTE).dtype.kind != "S":  # bytes of fixed size
+            # The kind "S" means bytes of fixed size.
+            if file.attrs.get_id(OPTIONS_ATTRIBUTE).dtype.kind != "S":
                 raise ValueError(f"`{OPTIONS_ATTRIBUTE}` must be a byte string")
             text: Any = file.attrs[OPTIONS_ATTRIBUTE]
             found = json.loads(text)

@@ -244,7 +244,7 @@ def _open_bilm_files(found: Location, given: Given) -> LoadedModel:
     vocabulary = given.get("vocabulary")
     own = found.path / "vocabulary.txt"
     if vocabulary is None and own.is_file() and "char_cnn" not in read_json(files[0]):
-        vocabulary = own  # a folder with a biLM that reads token ids
+        vocabulary = own  # the folder contains a biLM that reads token ids, and its vocabulary
     vocabulary = None if vocabulary is None else _vocabulary(vocabulary)
     bilm = read_published_bilm(files, vocabulary, given.get("initial_state", "zero"))
     return TextBiLM(bilm, vocabulary, None, found.path)
@@ -276,7 +276,8 @@ def _open_sentence_transformers(found: Location, given: Given) -> LoadedModel:
     model, settings = read_embedder(path), read_settings(path)
     tokenizer = published_tokenizer(transformer_folder(path), model.encoder)
     if settings.lowercase and isinstance(tokenizer, WordPieceTokenizer):
-        if not tokenizer.lowercase:  # lowercases the text, but keeps its accents
+        if not tokenizer.lowercase:
+            # The new tokenizer lowercases text, and removes accents only if the old one does.
             options = {"lowercase": True, "strip_accents": bool(tokenizer.strip_accents)}
             tokenizer = WordPieceTokenizer.from_config({**tokenizer.get_config(), **options})
     tokenizer.max_length = settings.max_length or tokenizer.max_length

@@ -95,7 +95,8 @@ def _scored(
     number = {name: index for index, name in enumerate(trained.model.classes)}
     if trained.is_tagger:
         ids: list[Any] = [[number[tag] for tag in tags] for tags in targets]
-        if trained.tokenizer is not None:  # as in `TextTagger.tag`
+        if trained.tokenizer is not None:
+            # `TextTagger.tag` does not limit the number of tokens of such models either.
             options = {"max_length": None, **options}
     else:
         ids = [number[label] for label in targets]

@@ -71,7 +71,7 @@ class TextBert(LoadedModel):
             None if tokenizer is None else max_length(self.encoder, tokenizer)
         )
 
-    @overload  # overlaps the next one, because a str is an Iterable[str]
+    @overload  # this overload overlaps the next one, because a str is an Iterable[str]
     def __call__(self, text: str) -> TextVectors: ...  # pyright: ignore[reportOverlappingOverload]
 
     @overload

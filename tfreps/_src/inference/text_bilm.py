@@ -68,7 +68,7 @@ class TextBiLM(LoadedModel):
         self.bilm: BiLM | ManyLangsBiLM = bilm
         self._encoders: dict[str | int | tuple[float, ...], SentenceEncoder] = {}
 
-    @overload  # overlaps the next one, because a str is an Iterable[str]
+    @overload  # this overload overlaps the next one, because a str is an Iterable[str]
     def __call__(self, text: str) -> TextVectors: ...  # pyright: ignore[reportOverlappingOverload]
 
     @overload

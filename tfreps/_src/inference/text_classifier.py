@@ -65,7 +65,7 @@ class TextClassifier(WholeTextModel):
         super().__init__(model, indexer, tokens, max_length, source)
         self.names: list[str] = model.labels
 
-    @overload  # overlaps the next one, because a str is an Iterable[str]
+    @overload  # this overload overlaps the next one, because a str is an Iterable[str]
     def __call__(self, text: str) -> ClassifiedText: ...  # pyright: ignore[reportOverlappingOverload]
 
     @overload

@@ -149,7 +149,8 @@ class TextModel(LoadedModel):
             trace_once(self.model, batches.element_spec)
             predict = self.model.predict_on_batch
         else:
-            predict.get_concrete_function(batches.element_spec)  # traced for all shapes
+            # Traces the function once for all shapes.
+            predict.get_concrete_function(batches.element_spec)
         for features in batches.dataset() if batches.num_batches() > 1 else batches.arrays():
             found = predict(features)
             rows += zip(*(np.asarray(found[name]) for name in outputs), strict=True)

@@ -104,7 +104,7 @@ class TextTagger(TextModel):
         self._span_finder_of: tuple[tuple[float, float], Any] | None = None
         self._traced: tuple[tuple[int, ...], Any] | None = None
 
-    @overload  # overlaps the next one, because a str is an Iterable[str]
+    @overload  # this overload overlaps the next one, because a str is an Iterable[str]
     def __call__(self, text: str) -> TaggedText: ...  # pyright: ignore[reportOverlappingOverload]
 
     @overload
@@ -326,7 +326,8 @@ class TextTagger(TextModel):
             raise ValueError(f"`text` must contain at least one token; got {text!r}.")
         check_num_pieces([tokens], self.tokenizer, self.max_length)
         features = self.indexer(tf.constant([tokens]))
-        ids, probabilities = self.model.encoder.attention(features)  # `PieceEncoder`
+        # The encoder is a `PieceEncoder`.
+        ids, probabilities = self.model.encoder.attention(features)
         names = [self.tokenizer.vocabulary[number] for number in ids[0]]
         return TextAttention(names, probabilities[0].numpy())
 

@@ -14,11 +14,12 @@ from tfreps._src.layers.ops.matmul import matmul
 from tfreps._src.layers.ops.portable import is_portable
 from tfreps._src.layers.ops.table_rows import distinct_rows
 
-# Character ids of a token: 0 means "no token", and the last id pads the row after a token.
-# tfreps/_src/text/char_ids.py describes how text is converted to these ids.
+# Character ids of a token: 0 means "no token", and the last id fills the rest of a short token's
+# row. tfreps/_src/text/char_ids.py describes how text is converted to these ids.
 NUM_CHARACTER_IDS = 262
 PADDING_CHARACTER = 261
-NUM_CHUNKS = 6  # groups of tokens of similar length, each truncated to its longest token
+# Number of groups of tokens of similar length; each is truncated to its longest token.
+NUM_CHUNKS = 6
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
@@ -96,7 +97,7 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
         _check(self)
         common = {"dtype": self.dtype_policy, "trainable": self.trainable}
         self.highways = [Highway(name=f"highway_{i}", **common) for i in range(num_highways)]
-        self.supports_jit = False  # tf.unique has no static shape
+        self.supports_jit = False  # the output of tf.unique has no static shape
 
     def build(self, input_shape: Shape) -> None:
         uniform = keras.initializers.RandomUniform(-1.0, 1.0)
@@ -149,7 +150,7 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
         ends = tf.range(NUM_CHUNKS + 1) * tf.size(lengths) // NUM_CHUNKS
         sizes = ends[1:] - ends[:-1]
         convolve = self._convolve
-        if not tf.executing_eagerly():  # the graph then has one copy of the operations
+        if not tf.executing_eagerly():  # a function adds the operations to the graph only once
             convolve = tf.function(convolve, autograph=False)
         chunks = [
             convolve(*part, characters, kernel)
@@ -181,14 +182,16 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
     def _convolve(self, ids, lengths, characters, kernel):
         """Returns the maximum of each filter over a token's windows, `[u, F]`, for ids `[u, C]`."""
         longest = tf.reduce_max(tf.concat([lengths, [1]], 0))
-        starts = tf.minimum(longest + 1, self.max_characters)  # windows that can differ
+        # Number of windows that can differ from each other.
+        starts = tf.minimum(longest + 1, self.max_characters)
         padding = self.num_character_ids - 1
         behind = tf.pad(ids, [[0, 0], [0, self.widest]], constant_values=padding)
         x = tf.gather(characters, behind)
         x = x[:, : starts + self.widest - 1]  # [u, starts + W - 1, character_dim]
         windows = [x[:, k : k + starts] for k in range(self.widest)]
         windows = tf.concat(windows, axis=-1)  # [u, starts, W * character_dim]
-        whole = self.max_characters - self.widest + 1  # starts at which every filter fits
+        # Number of positions at which every filter fits.
+        whole = self.max_characters - self.widest + 1
         y = _window_maximum(_window_matmul(windows[:, :whole], kernel))  # [u, F]
         # A maximum needs at least one window: this adds one in which no filter fits.
         late = tf.pad(windows[:, whole:], [[0, 0], [0, 1], [0, 0]])

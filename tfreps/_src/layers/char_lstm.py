@@ -62,7 +62,7 @@ class CharLSTMEncoder(Configurable, keras.layers.Layer):
         self.max_characters = max_characters
         common = {"dtype": self.dtype_policy, "trainable": self.trainable}
         self.bilstm = BiLSTM(units, name="bilstm", **common)
-        self.supports_jit = False  # tf.unique has no static shape
+        self.supports_jit = False  # the output of tf.unique has no static shape
 
     def build(self, input_shape: Shape) -> None:
         shape = NUM_CHARACTER_IDS, self.character_dim

@@ -154,7 +154,8 @@ class ElmoLSTM(Configurable, keras.layers.Layer):
                 x = keras.random.dropout(x, self.dropout, seed=self.seed_generator)
                 distinct = None
             y, last_hidden, last_cell = self._run(layer, x, mask, state, training, distinct)
-            distinct = None  # the outputs of a layer depend on the context
+            # The next layer reads vectors that depend on the context, so none are repeated.
+            distinct = None
             x = y + x if layer > 0 and self.use_skip_connections else y  # [T, B, P]
             if layer > 0 and self.use_skip_connections and mask is not None:
                 x *= mask

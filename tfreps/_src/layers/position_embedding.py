@@ -83,7 +83,7 @@ class PositionEmbedding(Configurable, keras.layers.Layer):
         self.max_sequence_length = max_sequence_length
         self.normalize_positions = normalize_positions
         self.embeddings_initializer = embeddings_initializer
-        new_initializer(embeddings_initializer)  # checks the option
+        new_initializer(embeddings_initializer)  # raises an error for an invalid option
         self.supports_masking = True
 
     def build(self, input_shape: Shape) -> None:

@@ -10,7 +10,7 @@ from tfreps._src.layers.ops.configurable import Configurable
 from tfreps._src.layers.ops.log_uniform import LogUniformSampler
 from tfreps._src.layers.ops.matmul import matmul
 
-MAX_LOGITS = 1 << 24  # logits in memory at once during evaluation: 64 MiB
+MAX_LOGITS = 1 << 24  # maximum number of logits in memory during evaluation, which take 64 MiB
 
 
 @keras.saving.register_keras_serializable(package="tfreps")

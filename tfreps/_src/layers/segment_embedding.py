@@ -61,7 +61,7 @@ class SegmentEmbedding(Configurable, keras.layers.Layer):
         self.num_segments = num_segments
         self.units = units
         self.embeddings_initializer = embeddings_initializer
-        new_initializer(embeddings_initializer)  # checks the option
+        new_initializer(embeddings_initializer)  # raises an error for an invalid option
         self.supports_masking = True
 
     def build(self, input_shape: Shape) -> None:

@@ -176,7 +176,7 @@ class SLSTM(Configurable, keras.layers.Layer):
         )
         if ends:
             hidden = hidden[:, 1:-1]  # [B, T, H]
-        if self.boundary != "zeros":  # `</s>` of a shorter sentence is in this slice
+        if self.boundary != "zeros":  # sets the end tokens `</s>` of shorter sentences to 0
             hidden *= words[:, 1:-1]
         if order is not None:
             hidden = _permute(hidden, *reversed(order))

@@ -138,7 +138,8 @@ class SLSTMCell(Configurable, keras.layers.Layer):
         self.mean_kernel = None
         self.sentence_bias = None
         if nodes:
-            from_node = wide + (4 - nodes) * units  # a word's gates with one `s`, and a node's 3
+            # Columns for the gates of a word, with one gate `s`, and for the 3 gates of a node.
+            from_node = wide + (4 - nodes) * units
             self.word_kernel = self._add_kernel("word_kernel", [units, nodes * units])
             self.sentence_kernel = self._add_kernel("sentence_kernel", [nodes, units, from_node])
             self.mean_kernel = self._add_kernel("mean_kernel", [nodes, units, 2 * units])

@@ -93,10 +93,11 @@ class WordCharCNNEncoder(Configurable, keras.layers.Layer):
         self.character_cnn: CharCNNEncoder | None = None
         if num_character_ids is not None:
             options = shared_options(self, CharCNNEncoder)
-            options["projection_dim"] = sum(count for _, count in filters)  # no projection
+            # The width of all filters, so that nothing is projected.
+            options["projection_dim"] = sum(count for _, count in filters)
             common = {"dtype": self.dtype_policy, "trainable": self.trainable}
             self.character_cnn = CharCNNEncoder(**options, **common, name="character_cnn")
-        self.supports_jit = False  # tf.unique has no static shape
+        self.supports_jit = False  # the output of tf.unique has no static shape
 
     def build(self, input_shape: Shape) -> None:
         width = 0

@@ -39,7 +39,8 @@ class SentenceLoss(keras.metrics.Mean):
     def __init__(self, name: str = "sentence_loss", dtype: str | None = None) -> None:
         super().__init__(name=name, dtype=dtype)
 
-    def update_state(  # pyright: ignore[reportIncompatibleMethodOverride]  # a loss, not values
+    # This metric reads losses instead of the values that `keras.metrics.Mean` reads.
+    def update_state(  # pyright: ignore[reportIncompatibleMethodOverride]
         self,
         loss: TensorLike,
         rows: TensorLike,

@@ -114,7 +114,7 @@ class BertPretrainer(PublishedPretrainer, OwnLossModel, keras.Model):
         if next_sentence:
             names += ["next_sentence_loss", "next_sentence_accuracy"]
         self.means = {name: keras.metrics.Mean(name=name, dtype="float64") for name in names}
-        self.supports_jit = False  # the encoder does not support it either
+        self.supports_jit = False  # the encoder does not support XLA either
         self.built = True
 
     def call(self, features: Mapping[str, Array], training: bool = False) -> Outputs:

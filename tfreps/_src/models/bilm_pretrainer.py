@@ -231,7 +231,8 @@ class BiLMPretrainer(OwnLossModel, keras.Model):
             scaled = self.optimizer.scale_loss(objective)
         gradients = sum_gradients(tape.gradient(scaled, self.trainable_variables))
         norm = tf.linalg.global_norm(gradients)
-        scale = self.optimizer.scale_loss(tf.ones([], norm.dtype))  # 1 except with float16
+        # The scale is 1 except with float16.
+        scale = self.optimizer.scale_loss(tf.ones([], norm.dtype))
         if self.clip_norm:
             gradients, _ = tf.clip_by_global_norm(gradients, self.clip_norm * scale, norm)
         apply_once(self.optimizer, gradients, self.trainable_variables)

@@ -11,8 +11,9 @@ import tensorflow as tf
 from tfreps._src.layers.ops import chain
 from tfreps._src.models.hmm_counts import HMMCounts, flat_tokens
 
-MAX_TOKENS = 16384  # limit per batch, including padding
-COMPILED_TOKENS = 8192  # limit per batch under XLA; fits into the cache of a core
+MAX_TOKENS = 16384  # maximum number of tokens per batch, padding included
+# Maximum number of tokens per batch under XLA, which fit into the cache of a core.
+COMPILED_TOKENS = 8192
 # Each thread computes a batch, because code compiled by XLA runs on one core.
 THREADS = min(os.cpu_count() or 1, 8)
 
@@ -100,7 +101,7 @@ def expected_counts(batches, log_emissions, scores, has_end):
         likelihood += float(one)
         sums = [np.float64(g.numpy()) + total for g, total in zip(gradients, sums, strict=True)]
     emissions, transitions, initial, end = (np.maximum(total, 0.0) for total in sums)
-    emissions[0] = 0.0  # padding
+    emissions[0] = 0.0  # row 0 belongs to padding, which has no counts
     return likelihood, HMMCounts(initial, transitions, emissions, end if has_end else 0 * end)
 
 

@@ -27,7 +27,8 @@ def width_of(encoder: keras.Model, name: str = "sequence_output") -> int | None:
         return getattr(encoder, attribute)
     if not _has_graph(encoder):
         return None
-    is_sequence = isinstance(encoder, keras.Sequential)  # has no `input` and `output`
+    # A `Sequential` has no `input` and `output`.
+    is_sequence = isinstance(encoder, keras.Sequential)
     output = _only(encoder.outputs if is_sequence else encoder.output)
     if isinstance(output, dict):
         output = output.get(name)
@@ -92,5 +93,6 @@ def _only(structure):
 
 def _spec(tensor, name=None):
     given = name or tensor.name
-    name = "inputs" if given.startswith("keras_tensor") else given  # no default names
+    # Keras generates names such as keras_tensor_12, which mean nothing to users.
+    name = "inputs" if given.startswith("keras_tensor") else given
     return tf.TensorSpec(tensor.shape, tensor.dtype, name)

@@ -67,7 +67,8 @@ class OwnLossModel(WholeModel):
         self._check_arguments("fit", x, y, *args, **kwargs)
         try:
             return super().fit(x, y, *args, **kwargs)
-        except ValueError:  # a later call with a valid `y` needs a new graph
+        except ValueError:
+            # The traced graph is for the invalid `y`, so a later call needs a new graph.
             self.train_function = None
             raise
 
@@ -118,7 +119,7 @@ def _check_numbers(y):
         )
 
 
-# For models whose targets are part of the features.
+# Value of `_unused_arguments` for models whose targets are part of the features.
 TARGETS_IN_FEATURES = {
     **OwnLossModel._unused_arguments,
     "sample_weight": _IN_FEATURES,

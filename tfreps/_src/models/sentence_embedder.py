@@ -116,7 +116,7 @@ class SentenceEmbedder(PublishedEmbedder, SentenceLossModel, keras.Model):
             self.dense_layers.append(layer)
             width = options["units"]
         self.vector_dim = width
-        self.supports_jit = False  # XLA recompiles for each shape
+        self.supports_jit = False  # XLA would recompile the model for each shape
         self.built = True
         # Metrics.
         self.sentence_loss = SentenceLoss()

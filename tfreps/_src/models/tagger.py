@@ -176,7 +176,7 @@ class Tagger(SentenceTagger, PublishedTagger, SentenceLossModel, keras.Model):
             constrain="both" if constrain == "both" else "decode",
             transition_learning_rate_factor=transition_learning_rate_factor,
             jit_compile=crf_jit_compile,
-            trainable=use_crf and self.trainable,  # without a CRF, its scores stay 0
+            trainable=use_crf and self.trainable,  # without a CRF, the transition scores stay 0
             dtype="float32",
             name="crf",
         )

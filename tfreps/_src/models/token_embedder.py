@@ -137,7 +137,7 @@ class TokenEmbedder(WholeModel, keras.Model):
             num_words = vocabulary_size - num_frozen_words
             self.word_embeddings = self._table("word_embeddings", num_words, trainable_embeddings)
             table = np.array(self.word_embeddings)
-            table[0] = 0.0  # padding
+            table[0] = 0.0  # the vector of padding is 0
             self.word_embeddings.assign(table)
             if num_frozen_words:
                 name = "frozen_word_embeddings"

@@ -87,7 +87,8 @@ class GroupedOptimizer(keras.optimizers.Optimizer):
         split = self._split(variables)
         known = [variable.path for variable in variables]
         paths = ", ".join(known)
-        for part, members in zip(self.groups, split, strict=False):  # the default comes last
+        # The last list of `split` belongs to the default optimizer.
+        for part, members in zip(self.groups, split, strict=False):
             unknown = [path for path in self.members.get(part, ()) if path not in known]
             if unknown or not members:
                 if part in self.members:

@@ -39,7 +39,8 @@ def apply_once(
     """Clips and applies gradients that are equal on all replicas, as from `sum_gradients`."""
     if num_replicas() > 1:
         for part in _all_parts(optimizer):
-            # Stays replaced in this optimizer, because replicas trace this code one after another.
+            # The method stays replaced in this optimizer, because replicas trace this code one
+            # after another.
             part._all_reduce_sum_gradients = _as_given
     optimizer.apply(gradients, variables)
 

@@ -169,7 +169,8 @@ def _name(axis: Any, names: Sequence[str], fonts: Fonts, turned: float) -> None:
     if len(names) > MOST_NAMES:
         return
     drawn = [fonts.replace_missing(name) for name in names]
-    style = {"family": fonts.families, "fontsize": 8, "parse_math": False}  # draws `$` unchanged
+    # `parse_math=False` draws the character `$` unchanged.
+    style = {"family": fonts.families, "fontsize": 8, "parse_math": False}
     for label, name in zip(axis.set_ticks(range(len(names)), drawn, **style), drawn, strict=True):
         if len(name) > UPRIGHT:
             label.label1.set_rotation(turned)

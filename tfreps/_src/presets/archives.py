@@ -20,8 +20,8 @@ from tfreps._src.presets.cache_folder import folder_of, missing
 
 LARGEST_RATIO = 100  # an archive may unpack to at most this many times its size
 MOST_MEMBERS = 10_000
-LARGEST_READ = 1 << 20  # bytes
-LARGEST_HEADER = 1 << 16  # bytes of the headers before one file of a tar archive
+LARGEST_READ = 1 << 20  # maximum number of bytes that are read at once
+LARGEST_HEADER = 1 << 16  # maximum number of bytes of the headers before one file of a tar archive
 # Long runs of digits and repeated keys in a header, which `tarfile` parses in quadratic time.
 SLOW = re.compile(rb"\d{64}|hdrcharset=.*hdrcharset=", re.DOTALL)
 MACOS = ("__MACOSX", ".DS_Store")  # entries that macOS adds to archives
@@ -77,7 +77,7 @@ def _extract_zip(path: pathlib.Path, folder: pathlib.Path) -> None:
         check_space(folder, size)
         with replacing(folder) as temporary:
             temporary.mkdir()
-            archive.extractall(temporary, members)  # checks the CRC
+            archive.extractall(temporary, members)  # extraction also checks the CRC of each file
 
 
 def _extract_tar(path: pathlib.Path, folder: pathlib.Path) -> None:
@@ -103,13 +103,14 @@ def _extract_tar(path: pathlib.Path, folder: pathlib.Path) -> None:
                 rest += len(block)
                 _check_sizes(path, 0, rest)
         except OSError as error:
-            if error.errno is not None:  # an error of the disk
+            if error.errno is not None:  # the disk raised the error, not a decompressor
                 raise
-            raise _broken(path, error) from error  # errors of the decompressors
+            raise _broken(path, error) from error  # decompressors raise an OSError without a number
         except ValueError as error:
             if str(path) in str(error):
                 raise
-            raise _broken(path, error) from error  # errors of `tarfile` about numbers
+            # `tarfile` raises a ValueError for numbers that are not valid.
+            raise _broken(path, error) from error
 
 
 def _checked_members(
@@ -121,7 +122,7 @@ def _checked_members(
         _check_sizes(path, count, size)
         if not _is_of_macos(member.name) and not member.isdir():
             _check_member(path, member.name, not member.isreg())
-            reads.left = None  # the content is read now
+            reads.left = None  # the headers end here, and the content is read next
             yield member
         reads.left = LARGEST_HEADER
 

@@ -46,6 +46,6 @@ def missing(
             "the environment variable KERAS_HOME to a folder that can be written to."
         ) from error
     try:
-        yield not is_complete(path)  # False if another process was faster
+        yield not is_complete(path)  # False if another process has completed it in the meantime
     finally:
         lock.release()

@@ -112,7 +112,7 @@ def download_repository(address: str) -> pathlib.Path:
     found = parse(address)
     with _naming(address, found, "downloaded", ELSEWHERE):
         folder, commit = _snapshot(found, FILES)
-        found = found._replace(revision=commit)  # for the other downloads
+        found = found._replace(revision=commit)  # all further downloads use the same commit
         modules = _modules(folder)
         if set(modules) - {""}:
             _snapshot(found, FILES, *(place for place in modules if place))

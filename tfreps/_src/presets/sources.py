@@ -13,7 +13,7 @@ from tfreps._src.presets.cache_folder import cache_folder
 from tfreps._src.presets.remote_files import copy_remote, is_remote
 from tfreps._src.presets.web_files import download_file
 
-# Last parts of the names of the two files of a biLM.
+# Endings of the names of the two files of a biLM.
 PAIR = "options.json", "weights.hdf5"
 
 
@@ -69,7 +69,8 @@ def cached_path(source: str | os.PathLike[str]) -> pathlib.Path:
     try:
         return unpack(path)
     except ValueError as error:
-        if error.__cause__ is None or not _is_download(path):  # the archive is not damaged
+        if error.__cause__ is None or not _is_download(path):
+            # The error does not mean that a downloaded archive is damaged.
             raise
         path.unlink()
         raise ValueError(f"{error} The downloaded file was removed.") from error

@@ -70,11 +70,13 @@ def _download(url: str, path: pathlib.Path, checksum: str | None, size: int | No
     state = hashlib.sha256(repr((tag, found, checksum)).encode()).hexdigest()[:8]
     partial = path.with_name(f"{path.name}.{state}.incomplete")
     for other in path.parent.glob(f"{glob.escape(path.name)}.*.incomplete"):
-        if other != partial or not (tag or checksum):  # the file may have changed
+        # Without an ETag or checksum, the file may have changed.
+        if other != partial or not (tag or checksum):
             other.unlink()
     with naming(path):
         have = partial.stat().st_size if partial.exists() else 0
-        if found is None or have > found:  # the size is unknown or exceeded
+        # The file cannot be resumed if its size is unknown or exceeded.
+        if found is None or have > found:
             partial.unlink(missing_ok=True)
             have = 0
         check_space(path, (found or 0) - have)

@@ -183,7 +183,7 @@ def _from_bilm(
     tied = keeps_softmax and old.tie_embeddings
     model = BiLMPretrainer(bilm, len(vocabulary), tie_embeddings=tied, **pretrainer_options)
     copy_weights(bilm, theirs, ["token_encoder", "bilstm"])
-    if keeps_softmax:  # but not the number of drawn samples, which restarts at 0
+    if keeps_softmax:  # the number of drawn samples is not copied and restarts at 0
         model.softmax.bias.assign(old.softmax.bias)
         if not tied:
             model.softmax.kernel.assign(old.softmax.kernel)

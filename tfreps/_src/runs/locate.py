@@ -18,7 +18,8 @@ from tfreps._src.runs.model_archive import load_archive
 from tfreps._src.runs.run_folder import CONFIG, RunFolder, is_run_folder
 
 SAVED_MODEL = "saved_model.pb"
-OF_FOLDERS = SINGLE, TORCH, "adapter_model.safetensors", "adapter_model.bin"  # never alone
+# Files that are never read without the other files of their folder.
+OF_FOLDERS = SINGLE, TORCH, "adapter_model.safetensors", "adapter_model.bin"
 SHOWN = 5  # names of files that an error lists
 
 

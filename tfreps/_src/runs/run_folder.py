@@ -21,13 +21,13 @@ if TYPE_CHECKING:  # so that a folder can be opened without loading Keras and Te
 
 FORMAT_VERSION = 3
 OPTIONS, RESULTS, MODEL = "options.json", "results.json", "model.keras"
-CONFIG = "config.json"  # config of a model that `save_to_preset` wrote
+CONFIG = "config.json"  # file with the config of a model that `save_to_preset` wrote
 OF_ONE_COMMAND = "resume", "overwrite", "distribute"  # options that are not stored with the run
 VOCABULARY, TAGS, LABELS = "vocabulary.txt", "tags.txt", "labels.txt"
 TOKENIZER, WORD_CHARACTERS = "tfreps_tokenizer.json", "word_characters.json"
 CHECKPOINTS, LOGS, PLOTS = "checkpoints", "logs", "plots"
 CONTENTS = (OPTIONS, RESULTS, MODEL, VOCABULARY, TOKENIZER, WORD_CHARACTERS, TAGS, LABELS)
-CONTENTS += (CHECKPOINTS, LOGS, PLOTS, MANIFEST)  # removed in reverse order
+CONTENTS += (CHECKPOINTS, LOGS, PLOTS, MANIFEST)  # `clear_run` removes these in reverse order
 
 # Options that name input files or folders, which a new run must not overwrite.
 INPUTS = "train", "validation", "test", "unlabeled", "vocabulary", "vectors", "init"
@@ -136,7 +136,7 @@ class RunFolder:
         check_inputs(run.path, options)
         clear_run(run.path)
         run.path.mkdir(parents=True, exist_ok=True)
-        run.write_options()  # makes the folder a run folder
+        run.write_options()  # a folder with options.json counts as a run folder
         run.logs_path.mkdir(exist_ok=True)
         return run
 
@@ -191,7 +191,7 @@ class RunFolder:
                 writes into the folder.
         """
         earlier = path, command, options, may_change, defaults
-        cls.find_run_to_resume(*earlier)  # raises before anything is written
+        cls.find_run_to_resume(*earlier)  # raises errors before anything is written
         with locked(path, command):
             run = cls.find_run_to_resume(*earlier)
             if run is not None:

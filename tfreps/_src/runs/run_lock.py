@@ -57,15 +57,15 @@ def locked(folder: str | os.PathLike[str], command: str) -> Iterator[None]:
     try:
         yield
     finally:
-        _remove(path)  # after the release, it may belong to another process
+        _remove(path)  # after the release, the file may belong to another process
         lock.release()
         for each in missing:
-            with contextlib.suppress(OSError):  # the folder is not empty
+            with contextlib.suppress(OSError):  # raised if the folder is not empty
                 each.rmdir()
 
 
 def _remove(path: pathlib.Path) -> None:
-    if os.name != "nt":  # Windows keeps an open file; filelock removes it
+    if os.name != "nt":  # Windows cannot remove an open file; filelock removes it later
         path.unlink(missing_ok=True)
 
 

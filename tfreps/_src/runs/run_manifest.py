@@ -144,7 +144,8 @@ def _check_files(
             f"{_names([path.name for path in paths])}. {remedy}"
         )
     for path, entry in zip(paths[part], entries[part], strict=True):
-        size = path.stat().st_size  # does not read the file
+        # The size is compared first, because this does not read the file.
+        size = path.stat().st_size
         if path.is_file() and size != entry["bytes"]:
             expected, found = f"{entry['bytes']:,} bytes", f"{size:,} bytes"
         elif (record := _record(path))["sha256"] != entry["sha256"]:

@@ -51,7 +51,8 @@ def check_vocabulary(
             f"vocabulary, but {theirs} has them on lines {lines[0]} and {lines[1]}, {REMEDY}"
         )
     table = None if pretrainer is None else pretrainer.character_table
-    if table is None or not np.any(table := table.numpy()):  # no table, or not set
+    if table is None or not np.any(table := table.numpy()):
+        # There is no table, or the table has not been set.
         return
     other = (table != vocabulary.character_table(table.shape[1])).any(axis=1)
     if other.any():

@@ -31,9 +31,11 @@ def array_rows(path: str, largest_dimension: int) -> Iterator[tuple[bytes, bytes
 def _mapped(path: str, largest_dimension: int) -> np.ndarray:
     """Maps the array of a file into memory, and returns it: floats of 16 to 64 bits, `[V, D]`."""
     try:
-        with np.errstate(over="raise"), warnings.catch_warnings():  # the shape may overflow
-            warnings.simplefilter("ignore")  # warns about files of Python 2
-            matrix = np.lib.format.open_memmap(path, mode="r")  # never unpickles
+        # A product of the shape may overflow.
+        with np.errstate(over="raise"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # NumPy warns about files that Python 2 wrote
+            # A file that contains pickled objects raises an error.
+            matrix = np.lib.format.open_memmap(path, mode="r")
     except (ValueError, SyntaxError, ArithmeticError, tokenize.TokenError) as error:
         raise ValueError(
             f"{path}: expected a NumPy file (*.npy) with one array of numbers; {error}. Write it "

@@ -165,7 +165,7 @@ def character_ids(tokens: "tf.Tensor | Sequence[str]", max_characters: int = 50)
     room = _room(max_characters)
     tokens = tf.convert_to_tensor(tokens, tf.string)
     lengths = tf.strings.length(tokens)[..., None]  # pyright: ignore[reportArgumentType]  # [..., 1]
-    # One more byte than fits is decoded to make room for the end-of-word marker.
+    # Decodes one byte more than fits, so that the result has a column for the end of the word.
     padded = tf.io.decode_raw(tokens, tf.uint8, fixed_length=room + 1)  # [..., C - 1]
     position = tf.range(room + 1)
     ends = tf.minimum(lengths, room)

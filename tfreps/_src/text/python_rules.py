@@ -12,7 +12,8 @@ from tfreps._src.text.code_ranges import Ranges, as_ranges
 
 # Parts of a pattern that Python's `re` reads differently, and brackets, which enclose a class.
 _PARTS = re.compile(r"\\p(?:\{(\w+)\}|(\w))|\\x\{([0-9a-f]+)\}|\\.|[\[\]$]|.", re.DOTALL)
-_ESCAPES = {r"\s": r"\t\n\f\r ", r"\v": r"\x0b"}  # the ASCII characters that they match in RE2
+# The ASCII characters that these escapes match in RE2.
+_ESCAPES = {r"\s": r"\t\n\f\r ", r"\v": r"\x0b"}
 
 
 def python_rules(rules: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:

@@ -88,7 +88,8 @@ class TokenIndexer(tf.Module):
                 )
             vocabulary = Vocabulary(vocabulary)
         if max_characters is not None:
-            token_character_ids("", max_characters)  # raises an error if it is too small
+            # Raises an error if `max_characters` is too small.
+            token_character_ids("", max_characters)
         self.vocabulary = vocabulary
         self.lowercase = lowercase
         self.digits_to_zero = digits_to_zero

@@ -32,7 +32,8 @@ def token_offsets(
     kept = _positions_without(is_dropped)  # [kept], positions in all texts
     # [base], positions in `kept`
     base = _positions_without(_is_among(tf.gather(codes.values, kept), leading))
-    ranks = tf.searchsorted(tf.gather(kept, base), text_starts)  # [N], number before each text
+    # [N], number of base characters before each text.
+    ranks = tf.searchsorted(tf.gather(kept, base), text_starts)
     shape = tf.shape(tokens)
     characters = tf.strings.unicode_decode(tf.reshape(tokens, [-1]), "UTF-8")  # [N * T, (C)]
     accents = characters.with_values(tf.cast(_is_among(characters.values, leading), "int32"))

@@ -8,7 +8,7 @@ from tfreps._src.text.tokenizers import Method, WordSplitter, check_method, toke
 # White space at which every BERT tokenizer ends a word. Some of them drop other white space and
 # join the characters around it.
 _BERT_WHITE_SPACE = frozenset(" \t\n\r")
-_IDEOGRAPHS = "\u4e00", "\u9fff"  # first and last of the most frequent ones
+_IDEOGRAPHS = "\u4e00", "\u9fff"  # first and last character of the most frequent ideographs
 
 
 class StreamToken(NamedTuple):

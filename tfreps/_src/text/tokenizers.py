@@ -37,7 +37,7 @@ _SIGN = rf"(?:[{_FLAG}][{_ATTACHED}]*[{_FLAG}]|[^{_WHITE_SPACE}{_ATTACHED}])"
 _WORD = "|".join([
     rf"[\pL\pN_][\pL\pN_{_ATTACHED}]*",
     rf"{_SIGN}(?:[{_ATTACHED}]*\x{{200d}}[{_JOINED}])*[{_ATTACHED}]*",
-    rf"[{_ATTACHED}]+",  # if there is no token before them
+    rf"[{_ATTACHED}]+",  # attached characters without a token before them
 ])  # fmt: skip
 
 # Brackets and quotation marks that may follow the period of a sentence.
@@ -60,7 +60,8 @@ _TREEBANK = (
         r"\1 . \2",
     ),
     (r"(\.\.+|--+|[;!?%…—()\[\]{}<>\"“”«»‘£€¥]|\p{Lu}*\$)", r" \1 "),
-    (r"([,:])([^\p{Nd},:/]|$)", r" \1 \2"),  # unless in 10,000 or 10:30 or https://
+    # Separates commas and colons, except in 10,000, 10:30 and https://.
+    (r"([,:])([^\p{Nd},:/]|$)", r" \1 \2"),
     (rf"([^{_WHITE_SPACE}'’])(['’]+)([{_WHITE_SPACE}]|$)", r"\1 \2\3"),  # dogs' becomes dogs '
     (rf"(^|[{_WHITE_SPACE}])(['’])(\pL\pL\pL)", r"\1\2 \3"),  # 'hello becomes ' hello, not 'll
     (  # it's becomes it 's
@@ -79,7 +80,7 @@ _RULES: dict[Method, tuple[tuple[str, str], ...]] = {
 }
 TOKENIZERS: tuple[Method, ...] = tuple(_RULES)
 _TEXTS_AT_A_TIME = 256
-_PADDED_CHARACTERS = 1 << 22  # limit of a block: number of texts x length of the longest
+_PADDED_CHARACTERS = 1 << 22  # maximum size of a block: number of texts x length of the longest
 
 
 class WordSplitter(Protocol):

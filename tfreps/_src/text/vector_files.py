@@ -95,7 +95,7 @@ def _text_rows(file: File, path: str) -> Iterator[VectorRow]:
     sample = _sample(rows)
     dimension = _dimension(sample, header)
     num_rows = num_skipped = 0
-    first_skipped = "", ""  # its place and text
+    first_skipped = "", ""  # place and content of the first row that was skipped
     for place, data in itertools.chain(sample, rows):
         num_rows += 1
         parts = _split(data, dimension)
@@ -180,7 +180,7 @@ def _dimension(sample: list[tuple[str, bytes]], header: tuple[int, int] | None) 
     counts = collections.Counter(widths)
     usual = max(
         counts, key=lambda width: counts[width], default=0
-    )  # the first of equally frequent ones
+    )  # the first of several widths that are equally frequent
     if header:
         if counts[header[1]] < counts[usual]:
             place, data = sample[widths.index(usual)]

@@ -132,7 +132,7 @@ def _numbers(row: VectorRow) -> np.ndarray:
         vector = np.frombuffer(row.numbers, "<f4")
     else:
         try:
-            with np.errstate(over="ignore"):  # overflow yields infinity, which is checked below
+            with np.errstate(over="ignore"):  # an overflow becomes infinity, which is checked below
                 vector = np.array(row.numbers.split(), np.float64).astype(np.float32)
             if len(vector) != row.dimension:
                 raise ValueError(f"got {len(vector)}")

@@ -6,7 +6,8 @@ import numpy as np
 
 from tfreps._src.files.argument_checks import check_integers
 
-MARKS = frozenset(",;.?!\uff0c\uff1b\u3002\uff1f\uff01")  # ASCII and full width
+# Punctuation marks, in ASCII and in full width.
+MARKS = frozenset(",;.?!\uff0c\uff1b\u3002\uff1f\uff01")
 _GUARD = 2  # number of tokens at each end in which marks are ignored
 
 

@@ -217,7 +217,7 @@ def _conllu_rows(path: str, lines: list[str], columns: Sequence[int]) -> Iterato
 
     For a blank line, which ends a sentence, the columns are `None`.
     """
-    words = 0  # of the sentence so far
+    words = 0  # number of words of the current sentence that have been read
     for number, line in enumerate(lines, 1):
         place = f"{path}, line {number}"
         if not line.strip(" \t"):

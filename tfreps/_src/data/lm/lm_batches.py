@@ -143,7 +143,7 @@ class LMBatches:
         self.skip_blank = skip_blank
         self.block_bytes = block_bytes
         self._counts: CorpusCounts | None = None
-        # Maps numbers of delivered batches to the positions of the streams at these times.
+        # Number of delivered batches -> positions of the streams after these batches.
         self._snapshots: dict[int, list[Callable[[], dict[str, Any]]] | None] = {0: None}
 
     def dataset(self, state: dict[str, Any] | None = None) -> Dataset:
@@ -274,7 +274,8 @@ class LMBatches:
     def _keep_snapshot(self, number: int, streams: list[Callable[[], dict[str, Any]]]) -> None:
         self._snapshots[number] = streams
         for old in sorted(self._snapshots, reverse=True)[_SNAPSHOTS_KEPT:-1]:
-            # Snapshot 0, the beginning, is kept. Another thread may have dropped the same one.
+            # Snapshot 0, the beginning, is never removed. `None` prevents an error if another
+            # thread has already removed this snapshot.
             self._snapshots.pop(old, None)
 
     def _options(self) -> dict[str, Any]:

@@ -44,7 +44,8 @@ class LMStream:
         self._source = SentenceSlices(corpus, words, blocks, reverse, self._position)
         self._slices = iter(self._source)
         self._restore_rows([[words.row(word) for word in row] for row in snapshot["rows"]])
-        self._next = self._base = len(self._inputs)  # next sentence; start of the slice
+        # Positions in the buffer at which the next sentence and the current slice begin.
+        self._next = self._base = len(self._inputs)
         if snapshot["used"]:
             self._load()
             self._next += snapshot["used"]

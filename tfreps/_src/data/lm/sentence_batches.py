@@ -115,7 +115,7 @@ def _pad(
     real = np.arange(shape[2]) < positions[:, None]  # [B, T]
     for direction in range(shape[0]):
         reverse = direction == 1
-        taken = block.take(chosen, reverse)  # each sentence, then a line end
+        taken = block.take(chosen, reverse)  # the rows of each sentence, followed by a line end
         rows[direction][real] = as_inputs(taken, vocabulary, reverse)
         targets[direction][real] = as_targets(taken, vocabulary, reverse)
     unknown = number_by_first_use(rows, words.first_unknown)

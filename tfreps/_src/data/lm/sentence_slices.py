@@ -84,7 +84,8 @@ class SentenceSlices:
         self.blocks = blocks
         self.reverse = reverse
         self.position = position
-        self.block: Block | None = None  # `blocks` has only weak references
+        # Keeps the current block alive, because `blocks` has only weak references.
+        self.block: Block | None = None
 
     def __iter__(self) -> Iterator[tuple[Position, np.ndarray]]:
         """Yields `(position, rows)` of each slice, with `LINE_END` after each sentence's words."""

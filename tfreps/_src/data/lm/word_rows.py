@@ -6,7 +6,7 @@ from tfreps._src.text.char_ids import token_rows
 from tfreps._src.text.vocabulary import Vocabulary
 
 LINE_END = -1
-_PIECE = 1 << 16  # characters
+_PIECE = 1 << 16  # minimum number of characters of a piece
 _LINE_END_WORD = "\0"  # `decode_utf8` rejects text that contains it
 
 
@@ -35,7 +35,7 @@ class WordRows(dict[str, int]):
         """Returns the rows of the words of whole lines, with `LINE_END` after each line."""
         pieces = [np.zeros([0], np.int32)]
         start = 0
-        while start < len(text):  # pieces are small enough for the processor's cache
+        while start < len(text):  # splits the text into pieces that fit into the processor's cache
             stop = text.index("\n", min(start + _PIECE, len(text) - 1)) + 1
             words = text[start:stop].replace("\n", f" {_LINE_END_WORD} ").split()
             pieces.append(np.fromiter(map(self.__getitem__, words), np.int32, len(words)))
@@ -77,7 +77,8 @@ class WordRows(dict[str, int]):
 
     def _make_characters(self) -> None:
         fresh = token_rows(self.unknown[self._made :], self._table.shape[1])
-        if len(self.unknown) > len(self._table):  # doubled, so that rows are rarely copied
+        # The table doubles in size, so that its rows are rarely copied.
+        if len(self.unknown) > len(self._table):
             spare = np.zeros([2 * len(self.unknown), self._table.shape[1]], np.int32)
             spare[: self._made] = self._table[: self._made]
             self._table = spare

@@ -71,7 +71,8 @@ class SentencePairs:
         self._first = first
         self._end = end
         self._document_end = documents.documents[owner + 1]
-        self._own = np.searchsorted(owner, owner, "left")  # the first text of its document
+        # Index of the first text of each text's document.
+        self._own = np.searchsorted(owner, owner, "left")
         self._others = self.num_texts - (np.searchsorted(owner, owner, "right") - self._own)
         if not self.num_texts or not self._others.all():
             raise ValueError(
@@ -89,11 +90,13 @@ class SentencePairs:
         starts = self._starts
         is_next = bits.random_raw(self.num_texts) >> np.uint64(63) == 1
         split = self._first + 1 + _draw(bits, self._end - self._first - 1)
-        room = self.max_tokens - (starts[split] - starts[self._first])  # for the second segment
+        # Number of tokens that are left for the second segment.
+        room = self.max_tokens - (starts[split] - starts[self._first])
         least = starts[split + 1] - starts[split]
         other = self._other(bits)
         for _ in range(_CANDIDATES - 1):
-            unlike = (least[other] > room) != (least > room)  # only one would be truncated
+            # True if only one of the two segments would be truncated.
+            unlike = (least[other] > room) != (least > room)
             other = np.where(unlike, self._other(bits), other)
         last = np.searchsorted(starts, starts[split[other]] + room, "right") - 1
         last = np.clip(last, split[other] + 1, self._document_end[other])

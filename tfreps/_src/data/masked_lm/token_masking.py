@@ -131,7 +131,8 @@ class TokenMasking:
         ids = rows.flat_values
         special = tf.gather(self._is_special, ids)
         behind_special = tf.concat([[True], special], 0)[:-1]
-        begins = ~tf.gather(self._goes_on, ids) | behind_special  # every row begins with [CLS]
+        # Every row begins with [CLS], so a word never spans two rows.
+        begins = ~tf.gather(self._goes_on, ids) | behind_special
         starts = tf.concat([tf.where(begins)[:, 0], [tf.size(ids, tf.int64)]], 0)
         words = tf.RaggedTensor.from_row_splits(ids, starts, validate=False)  # pyright: ignore[reportAttributeAccessIssue]
         per_row = tf.reduce_sum(rows.with_flat_values(tf.cast(begins, tf.int64)), axis=1)

@@ -17,7 +17,8 @@ from tfreps._src.distribute.beam import local_worker
 
 LOCAL = "local"  # Beam's runner for one machine, in this process or in worker processes
 RUNNERS = LOCAL, "DataflowRunner", "FlinkRunner", "SparkRunner", "PortableRunner", "PrismRunner"
-LOST = "Channel closed prematurely", "Worker subprocess exited"  # errors of the local runner
+# Messages with which the local runner reports a lost worker.
+LOST = "Channel closed prematurely", "Worker subprocess exited"
 POLL_SECONDS = 0.2
 GRACE_SECONDS = 3.0  # time for Beam to report a lost worker itself
 
@@ -99,7 +100,8 @@ def _run_in_processes(build):
     """
     lost, found = threading.Event(), []
     hook = threading.excepthook
-    earlier = set(threading.enumerate())  # may include those of an abandoned pipeline
+    # Running threads, which may include those of an abandoned pipeline.
+    earlier = set(threading.enumerate())
 
     def on_error(arguments):
         is_lost = any(text in str(arguments.exc_value) for text in LOST)

@@ -19,7 +19,8 @@ from tfreps._src.inference.export_outputs import call_signature, signature_rows
 
 COUNTS = "assets.extra/tfreps_counts.json"  # written by `tfreps export`
 SPACED = "spaces", "words", "treebank", "bert_words"  # tokenizations with about one token per word
-BUCKETS = [8, 16, 32, 64, 128, 256, 512, 1024]  # bounds of lengths in tokens
+# Bounds, in tokens, of the groups of texts of similar length.
+BUCKETS = [8, 16, 32, 64, 128, 256, 512, 1024]
 SEPARABLE = tf.errors.InvalidArgumentError, tf.errors.ResourceExhaustedError
 
 
@@ -77,7 +78,7 @@ class ExportHandler(ModelHandler):
         self.batch_tokens = batch_tokens
         self.threads = threads
         self.progress_folder = progress_folder
-        self.done = [0, 0]  # records and tokens of this process
+        self.done = [0, 0]  # numbers of records and tokens that this process has annotated
 
     def load_model(self):
         """Returns a `LoadedExport`; called once in each worker process and for each new version."""
@@ -162,7 +163,8 @@ class LoadedExport:
     """
 
     def __init__(self, folder, signature):
-        self.model = load_saved_model(folder)  # the function needs its variables
+        # Kept, because the function needs the variables of the model.
+        self.model = load_saved_model(folder)
         self.function = self.model.signatures[signature]
         path = os.path.join(folder, COUNTS)
         counts = {}
@@ -177,7 +179,8 @@ class LoadedExport:
     def num_tokens(self, text):
         """Returns an estimate of the number of tokens that the model reads."""
         if isinstance(text, str) and self.is_spaced:
-            size = max(text.count(" ") + 1, len(text) // 4)  # Chinese text has no spaces
+            # The second estimate is for text without spaces, such as Chinese.
+            size = max(text.count(" ") + 1, len(text) // 4)
         else:
             size = len(text)
         return min(size + self.added, self.most or size + self.added)

@@ -72,7 +72,8 @@ def _local_folder(output):
     old = None
     try:
         with replacing(output, parents=True) as temporary:
-            shutil.rmtree(temporary, ignore_errors=True)  # left by a killed container
+            # Removes files that a killed container has left.
+            shutil.rmtree(temporary, ignore_errors=True)
             temporary.mkdir()
             yield str(temporary)
             if target.exists():

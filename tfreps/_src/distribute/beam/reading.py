@@ -21,9 +21,9 @@ WRITABLE = {"jsonl": JsonLines, "parquet": Parquet, "avro": Avro, "tfrecord": TF
 READABLE = {"text": TextLines, **WRITABLE}
 DAMAGED = "is damaged, truncated, or not a file of this format"
 SAMPLE = 1000  # number of records that determine the schema of a format without one
-EVERYTHING = 1 << 62  # end of the part that is a whole file
+EVERYTHING = 1 << 62  # end of a range of bytes that contains any whole file
 PARTS = 64  # number of parts of a corpus of medium size
-LEAST_PART, MOST_PART = 1 << 16, 64 << 20  # bytes
+LEAST_PART, MOST_PART = 1 << 16, 64 << 20  # minimum and maximum size of a part in bytes
 
 
 def match_files(patterns, allow_empty=False):

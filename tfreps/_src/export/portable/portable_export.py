@@ -201,7 +201,7 @@ def _largest_difference(program: run.Model, model: PortableModel) -> float:
         for name, value in expected.items():
             value = value.numpy()
             others = found[name][:, : value.shape[1]] if name.startswith("span_") else found[name]
-            if value.shape != others.shape:  # the program splits a text differently
+            if value.shape != others.shape:  # the program of the export splits a text differently
                 largest = float("inf")
                 break
             difference = np.abs(value.astype("float64") - others)

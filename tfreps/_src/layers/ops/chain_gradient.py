@@ -190,8 +190,9 @@ def forward_backward(chain):
     spec = tf.TensorSpec([2, None, chain.num_states], "float64")
     (final, log_scale), (sums,) = recur(step, state, [both_factors], [spec], after_block=scaled)
     prefixes = sums[:, 0] * factors  # [P, B, S]
-    suffixes = tf.reverse(sums[:, 1], [0])  # [P, B, S]: after each position
-    value = log_scale[:, 0] + tf.math.log(final[1, :, -1])  # the suffix before the first tag
+    suffixes = tf.reverse(sums[:, 1], [0])  # [P, B, S], sums over the paths after each position
+    # The suffix that begins with the first tag covers the whole chain.
+    value = log_scale[:, 0] + tf.math.log(final[1, :, -1])
     num_steps = tf.cast(tf.shape(factors)[0], "float64")
     value += tf.reduce_sum(tf.cast(highest[..., 0], "float64"), 0)
     value += num_steps * tf.cast(highest_step, "float64") + tf.cast(highest_end, "float64")

@@ -6,11 +6,12 @@ import tensorflow as tf
 
 from tfreps._src.layers.ops.portable import is_portable
 
-# Score of an impossible step. It is finite, so that its differences are not NaN. Scores below half
-# of it count as impossible. Adding an ordinary score to it does not change it in float32.
+# Score of an impossible step. It is finite, so that differences of scores are not NaN. Scores below
+# half of this score count as impossible. In float32, adding an ordinary score does not change it.
 FORBIDDEN = -1e30
 
-# Positions per loop iteration. More positions make graphs larger and only slightly faster.
+# Number of positions per loop iteration. More positions make graphs larger and only slightly
+# faster.
 BLOCK = 4
 
 

@@ -41,7 +41,7 @@ def span_log_probability(emissions, spans, mask, transitions, start, end, states
         padding and spans beyond the end of the sentence, and NaN for other spans of a sentence with
         a NaN or `+inf` at a real token. The result has no gradient.
     """
-    if not states.members.shape[0]:  # tags without types, such as ["O"]
+    if not states.members.shape[0]:  # the tags have no types, such as ["O"]
         return tf.fill(tf.shape(spans)[:2], float("-inf"))
     chain = _refined(emissions, mask, transitions, start, end, states)
     steps = _SpanSteps.of(chain, states)
@@ -52,7 +52,7 @@ def span_log_probability(emissions, spans, mask, transitions, start, end, states
     valid &= last <= length
     kind, first, last = (tf.where(valid, x, 0) for x in (kind, first, last))
     size = tf.shape(chain.scores)[0]
-    position = size - length + first  # [B, N], of the first token
+    position = size - length + first  # [B, N], position of the first token of each span
     rows = tf.broadcast_to(tf.range(tf.shape(mask)[0])[:, None], tf.shape(kind))
 
     def at(values, position):
@@ -93,7 +93,7 @@ def likely_spans(emissions, mask, transitions, start, end, states, threshold):
         `span_log_probability`. Padding has the type -1, the start and end 0, and `-inf`. There are
         no spans in sentences with a NaN or `+inf` at a real token.
     """
-    if not states.members.shape[0]:  # tags without types, such as ["O"]
+    if not states.members.shape[0]:  # the tags have no types, such as ["O"]
         rows = tf.shape(mask)[0]
         return tf.zeros([rows, 0, 3], "int32"), tf.zeros([rows, 0])
     chain = _refined(emissions, mask, transitions, start, end, states)

@@ -124,7 +124,8 @@ def argument_names(cls):
             break
         if "__init__" not in vars(base):
             continue
-        parameters = [*inspect.signature(base.__init__).parameters.values()][1:]  # without self
+        # All parameters except `self`.
+        parameters = [*inspect.signature(base.__init__).parameters.values()][1:]
         variadic = [p.kind for p in parameters if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
         names |= {p.name: None for p in parameters if p.kind not in variadic}
         if not variadic:
@@ -170,7 +171,8 @@ def _children(layer):
         else:
             named = {name: value}
         yield from ((key, v) for key, v in named.items() if isinstance(v, keras.layers.Layer))
-    of_others = getattr(layer, "_layers", ())  # functional models, private attributes
+    # Layers of functional models and of private attributes.
+    of_others = getattr(layer, "_layers", ())
     yield from ((inner.name, inner) for inner in of_others)
 
 

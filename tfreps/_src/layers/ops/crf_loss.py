@@ -83,7 +83,7 @@ def soft_log_likelihood(emissions, targets, mask, gold_scores, scores):
 
 def _minus_log_normalizer(score, emissions, mask, scores):
     total = chain.log_normalizer(emissions, mask, *scores)
-    impossible = total == float("-inf")  # false for NaN, which stays NaN
+    impossible = total == float("-inf")  # False for NaN, so that a total of NaN stays NaN
     score = tf.where(impossible, tf.stop_gradient(score), score)
     return score - tf.where(impossible, 0.0, total)
 

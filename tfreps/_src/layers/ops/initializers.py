@@ -48,7 +48,7 @@ def new_initializer(given: object) -> keras.initializers.Initializer:
     if given is None:
         return keras.initializers.TruncatedNormal(stddev=BERT_STDDEV)
     if isinstance(given, keras.Initializer):
-        return given.clone()  # so that weights of the same shape get different values
+        return given.clone()  # a copy, so that weights of the same shape get different values
     if given == "orthogonal_rows":
         return OrthogonalRows()
     return keras.initializers.get(given)

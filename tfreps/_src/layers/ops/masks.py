@@ -31,7 +31,8 @@ def check_shape(name, tensor, shape, axes):
 
 def after(check, x):
     """Returns `x` after a check of `tf.debugging`, so that a graph uses `x` only if it passes."""
-    with tf.control_dependencies([] if check is None else [check]):  # None in eager mode
+    # `check` is `None` in eager mode.
+    with tf.control_dependencies([] if check is None else [check]):
         return tf.identity(x)
 
 

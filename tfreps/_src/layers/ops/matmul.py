@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-PAGE = 4096  # bytes
+PAGE = 4096  # size of a memory page in bytes
 EXTRA_COLUMNS = 32
 
 

@@ -121,7 +121,8 @@ def _forward(inputs, mask, distinct, hidden, cell, weights, options, keep):
             new_cell = _where(mask[t], new_cell, cell)
         return t + 1, new_hidden, new_cell, outputs, tape
 
-    def array():  # the gradient reads some arrays twice
+    def array():
+        # The gradient reads some arrays twice, so they are not cleared.
         return tf.TensorArray("float32", num_steps, clear_after_read=False)
 
     _, hidden, cell, outputs, tape = tf.while_loop(

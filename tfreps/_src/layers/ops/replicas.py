@@ -6,7 +6,7 @@ as if there were one replica.
 
 import tensorflow as tf
 
-SEEDS_APART = 1_000_003  # difference of the random seeds of two replicas
+SEEDS_APART = 1_000_003  # difference between the random seeds of one replica and the next
 
 
 def num_replicas():

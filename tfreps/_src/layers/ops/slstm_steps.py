@@ -137,7 +137,7 @@ def exchange(form, weights, states, first, inputs, embedding, masks, num_steps, 
                 form, node_gates, of_words, cell, node_cell, counted
             )
         new_hidden, new_cell = update_words(source, low, kernel, for_all_words, cell, node_cell)
-        if updated is not counted:  # nodes whose states no step changes
+        if updated is not counted:  # nodes outside of `updated` keep their states
             new_hidden += hidden * (1.0 - updated)
             new_cell += cell * (1.0 - updated)
         hidden, cell = new_hidden, new_cell

@@ -24,7 +24,7 @@ LAST_CALL = 0.2  # seconds during shutdown in which calls fail with UNAVAILABLE,
 HEALTH_SECONDS = 1.0  # interval between checks for stuck models
 # Maximum number of open calls per allowed request. Messages of further calls are not received.
 CALLS_PER_REQUEST = 4
-SPARE = 16  # additional calls
+SPARE = 16  # number of calls that are received in addition
 
 
 class GrpcFront:
@@ -46,12 +46,12 @@ class GrpcFront:
             options=[
                 ("grpc.max_receive_message_length", largest),
                 ("grpc.max_send_message_length", -1),
-                ("grpc.so_reuseport", 0),  # a port in use raises an error
+                ("grpc.so_reuseport", 0),  # makes a port that is in use raise an error
             ],
             maximum_concurrent_rpcs=CALLS_PER_REQUEST * options.max_requests + SPARE,
         )
         self._server.add_generic_rpc_handlers(self._handlers())
-        # Fails with a better error than gRPC, which would also print a line of its log.
+        # This check raises a better error than gRPC, which would also print a line of its log.
         listening_socket(options.host, options.grpc_port, "gRPC").close()
         host = f"[{options.host}]" if ":" in options.host else options.host
         address = f"{host}:{options.grpc_port}"
@@ -151,7 +151,7 @@ def reading(function, message):
         with contextlib.suppress(DecodeError):
             request = message.FromString(data)
         if request is None:
-            details = "Exception deserializing request!"  # as in grpc
+            details = "Exception deserializing request!"  # the same message as that of gRPC
             await context.abort(grpc.StatusCode.INTERNAL, details)
         return await function(request, context)
 

@@ -24,7 +24,8 @@ def handled(method):
                 return await method(self, request, context)
         except ServingError as error:
             code, message = grpc.StatusCode[error.code], error.message
-            error.with_traceback(None)  # its frames would keep the inputs in memory
+            # The frames of the traceback would keep the inputs in memory.
+            error.with_traceback(None)
         await context.abort(code, message)
 
     return call

@@ -21,12 +21,12 @@ DataServiceDataset RegisterDataset RpcClient RpcServer RpcServerStart RpcServerR
 RemoteCall ConfigureDistributedTPU ConfigureAndInitializeGlobalTPU WorkerHeartbeat
 """
 PYTHON = "PyFunc PyFuncStateless EagerPyFunc"
-# These run code that the graph does not show, or end the process.
+# These operations run code that the graph does not show, or end the process.
 OPAQUE = """
 DatasetFromGraph DeserializeIterator MlirPassthroughOp XlaCustomCall XlaCallModule TRTEngineOp Abort
 """
 NAMES = {*FILES.split(), *NETWORK.split(), *PYTHON.split(), *OPAQUE.split()}
-PLAIN = {"DebugNumericSummaryV2"}  # writes nothing, unlike the operation that it replaced
+PLAIN = {"DebugNumericSummaryV2"}  # this operation writes nothing, unlike the one that it replaced
 
 # Operations that use a file if an attribute requests it: the attribute, and a pattern that its
 # harmless values match.

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Iterable
 
 LARGEST = 2**18  # maximum size of a config file in bytes; thousands of models fit
-LONGEST_NAME = 255  # characters
+LONGEST_NAME = 255  # maximum number of characters in the name of a model
 
 
 @dataclasses.dataclass(frozen=True)

@@ -127,7 +127,8 @@ class ServedModel:
         version.state = "LOADING"
         try:
             version.servable = self._load(folder)
-        except Exception as error:  # reported in the status; must not end the server
+        except Exception as error:
+            # The error is reported in the status, and must not end the server.
             version.error = as_serving_error(error)
             if isinstance(error, (ValueError, OSError)):
                 text = " ".join(str(error).split())

@@ -52,7 +52,7 @@ class Servable:
             self._functions = dict(self._loaded.signatures.items())
         except Exception as error:  # truncated protobufs and missing files raise various types
             reason = " ".join(str(error).split())
-            if len(reason) > 500:  # the last sentence may say what to do
+            if len(reason) > 500:  # keeps the end, because the last sentence may say what to do
                 reason = f"{reason[:300]} ... {reason[-200:]}"
             raise ValueError(
                 f"{self._folder} cannot be loaded as a SavedModel: {reason}"

@@ -21,9 +21,9 @@ class Call:
     inputs: dict
     outputs: list[str]
     rows: int
-    queue: str  # see `choose_queue`
+    queue: str  # name that `choose_queue` returned
     ticket: Ticket
-    write: Callable  # converts the outputs, in the thread of the call, since they can be large
+    write: Callable  # runs in the thread of the call, because the outputs to convert can be large
 
 
 class Lane:
@@ -51,10 +51,10 @@ class Lane:
         self._most_rows = most_rows
         self._most_waiting = most_waiting
         self._wait_seconds = wait_seconds
-        self._waiting = {}  # call -> future of its response, in order
+        self._waiting = {}  # call -> future of its response, in the order of arrival
         self._running = {}  # future of the thread -> time after which its calls count as stuck
         self._timer = None
-        # Its threads end when this lane is no longer referenced.
+        # The threads of the pool end when this lane is no longer referenced.
         self._pool = concurrent.futures.ThreadPoolExecutor(threads, f"tfreps-{name}")
 
     @property

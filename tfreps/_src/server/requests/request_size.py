@@ -29,12 +29,13 @@ _SEPARATE = r";!?%…—()\[\]{}<>\"“”«»‘£€¥$"
 _CLOSING = r")\]}>\"'”’»"
 _TREEBANK = "|".join([
     r"--+|\.\.+|(?<!\w)['’]",
-    # A run of characters with inner punctuation, or with the first apostrophe of a contraction.
+    # Characters with inner punctuation, as in well-known or 3.14, or with the apostrophe at the
+    # start of a contraction, as in 's.
     rf"['’]?(?:[^\s{_SEPARATE}'’.,:\-]|-(?!-)|[,:](?=[\d,:/])|\.(?![\s.{_CLOSING}]|\Z))+",
     r"\S",
 ])  # fmt: skip
-# Functions that return a pattern, which occurs at least once in every token, so that the count is
-# exact or slightly too high.
+# Tokenizer -> function that returns a pattern. Every token contains at least one match, so the
+# number of matches is the number of tokens or slightly more.
 PATTERNS = {
     "spaces": lambda: r"\S+",
     "words": lambda: python_pattern(rules_of("words")[0][0]),

@@ -11,7 +11,7 @@ from tfreps._src.server.requests.serving_error import ServingError, as_serving_e
 from tfreps._src.server.requests.serving_metrics import ServingMetrics
 from tfreps._src.server.requests.ticket import Ticket, too_late
 
-SIGNATURE_DEF = "signature_def"  # the only kind of metadata
+SIGNATURE_DEF = "signature_def"  # the only kind of metadata that is supported
 SMALL = 2**14  # maximum size in bytes of a request that is parsed on the loop, not in a thread
 
 
@@ -96,7 +96,7 @@ class ServingCore:
     def _leave(self, task):
         self.in_progress -= 1
         if not task.cancelled():
-            task.exception()  # asyncio logs errors that are not read
+            task.exception()  # reads the error, because asyncio logs errors that are not read
 
     @contextlib.contextmanager
     def recorded(self, model, api, entrypoint):

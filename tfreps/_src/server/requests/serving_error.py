@@ -62,7 +62,7 @@ def as_serving_error(error: Exception) -> ServingError:
         return error
     if isinstance(error, MemoryError):
         return ServingError("RESOURCE_EXHAUSTED", "There is not enough memory for this request.")
-    number = getattr(error, "error_code", None)  # tf.errors.OpError
+    number = getattr(error, "error_code", None)  # only a tf.errors.OpError has this attribute
     if number in CODES:
         return for_clients(CODES[number][0], essence(str(error)) or type(error).__name__)
     return for_clients("INTERNAL", f"{type(error).__name__}: {error}")

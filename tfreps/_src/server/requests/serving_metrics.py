@@ -5,7 +5,8 @@ import prometheus_client
 COUNT = ":tensorflow:serving:request_count"
 LATENCY = ":tensorflow:serving:request_latency"
 RUNTIME = ":tensorflow:serving:runtime_latency"
-# In microseconds: from 10 microseconds to about 14 minutes, each 1.8 times the previous one.
+# Bounds of the buckets in microseconds: from 10 microseconds to about 14 minutes, each 1.8 times
+# the previous one.
 BUCKETS = [10 * 1.8**power for power in range(32)]
 
 

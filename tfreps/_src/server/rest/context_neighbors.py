@@ -84,7 +84,7 @@ class ContextNeighbors:
             inputs = {"text": batch.astype(object)}
             outputs = await servable.run(servable.prepare(signature.name, inputs, wanted, ticket))
             for row, length in enumerate(outputs["sequence_len"]):
-                # A biLM without the output `tokens` splits texts at spaces.
+                # A biLM whose export lacks the output `tokens` splits texts at spaces.
                 tokens = (
                     outputs["tokens"][row][:length] if "tokens" in outputs else batch[row].split()
                 )

@@ -8,8 +8,9 @@ import zlib
 from tfreps._src.server.requests.serving_error import ServingError
 
 GZIP = 16 + zlib.MAX_WBITS  # argument of zlib that selects the gzip format
-MOST_MEMBERS = 16  # per body, which usually has one
-NESTED = 16  # values that an array or object counts as, since it takes as long as 16 to parse
+MOST_MEMBERS = 16  # maximum number of gzip members in a body, which usually has one
+# Number of values that an array or object counts as, since it takes as long as 16 to parse.
+NESTED = 16
 
 
 async def read_body(request, most_bytes: int, seconds: float) -> bytes:

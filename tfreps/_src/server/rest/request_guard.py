@@ -67,7 +67,8 @@ class RequestGuard:
             self.check(scope["method"], headers)
         except ServingError as error:
             response = reply({"error": error.message}, error.http_status)
-            response.headers["connection"] = "close"  # the body is not read
+            # The body has not been read, so the connection cannot be used again.
+            response.headers["connection"] = "close"
             return await response(scope, receive, send)
         await self._app(scope, receive, send)
 

@@ -55,7 +55,7 @@ class RestApp:
             ],
             exception_handlers={HTTPException: http_error},
         )
-        self.asgi.router.redirect_slashes = False  # only the paths above exist
+        self.asgi.router.redirect_slashes = False  # paths with a slash at the end do not exist
 
     async def _v1(self, scope, receive, send):
         """Responds to a request whose path begins with /v1, with JSON objects also for errors."""
@@ -65,10 +65,11 @@ class RestApp:
         except ClientDisconnect:
             return
         except Exception as error:
-            # The frames of its traceback would keep the body in memory.
+            # The frames of the traceback would keep the body in memory.
             problem = as_serving_error(error.with_traceback(None))
             response = reply({"error": problem.message}, problem.http_status)
-            if problem.http_status in (408, 413):  # the rest of the body is not read
+            # The rest of the body is not read, so the connection cannot be used again.
+            if problem.http_status in (408, 413):
                 response.headers["connection"] = "close"
         # A client may never read its response, so there is a time limit.
         await asyncio.wait_for(response(scope, receive, send), self._core.options.timeout_seconds)

@@ -13,7 +13,7 @@ from tfreps._src.server.requests.listening_socket import listening_socket
 GOODBYE = 0.2  # seconds between checks of whether a connection can be closed
 LAST_CALL = 0.5  # seconds during shutdown in which requests may still arrive
 CLOSE = (b"connection", b"close")
-MOST_CHUNKS = 2**16  # in a request; parsing one takes about 6 microseconds
+MOST_CHUNKS = 2**16  # maximum number of chunks in a request; parsing one takes about 6 microseconds
 
 
 class RestFront:

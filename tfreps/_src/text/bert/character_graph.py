@@ -16,13 +16,14 @@ from tfreps._src.text.bert.character_classes import (
 )
 from tfreps._src.text.lookup_table import PieceTable
 
-_END = "\0"  # end of a token; NUL has been removed from the texts
+_END = "\0"  # separates tokens; NUL characters have been removed from the texts
 
 
 class CharacterGraph(tf.Module):
     """TensorFlow graph of a `CharacterTokenizer`, from texts `[B]` to ragged ids `[B, None]`."""
 
-    def __init__(self, tokenizer: Any):  # a `CharacterTokenizer`, which imports this file
+    # `tokenizer` is a `CharacterTokenizer`, whose module imports this one.
+    def __init__(self, tokenizer: Any):
         super().__init__(name="characters")
         self.numbers = tokenizer.numbers
         token = token_pattern(tokenizer.numbers, tokenizer.whole_words, r"[^\x00]")

@@ -61,7 +61,7 @@ class PieceTokenizer(abc.ABC):
         self.vocabulary: list[str] = list(vocabulary)
         self.source: str = str(source)
         self.max_length = max_length
-        self.max_pieces(max_length)  # raises an error if it is too small
+        self.max_pieces(max_length)  # raises an error if `max_length` is too small
         self._ids = _check(self.vocabulary, self.SPECIAL_TOKENS, self.source)
         self.padding_id, self.unknown_id, self.start_id, self.separator_id, self.mask_id = (
             self._ids[token] for token in self.SPECIAL_TOKENS[:5]

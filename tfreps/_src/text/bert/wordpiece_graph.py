@@ -32,7 +32,7 @@ class WordPieceGraph(tf.Module):
 
     default_id = -1  # the table's value for strings that are not pieces
 
-    # `tokenizer` is a `WordPieceTokenizer`, which imports this file.
+    # `tokenizer` is a `WordPieceTokenizer`, whose module imports this one.
     def __init__(self, tokenizer: Any, core_ops: bool):
         super().__init__(name="word_pieces")
         self.max_characters = tokenizer.max_characters_per_word
@@ -47,7 +47,8 @@ class WordPieceGraph(tf.Module):
         self.fast: Any = None  # a tokenizer of tensorflow-text, if it can be used
         self.normalizer: FastNormalizer | None = None
         with tf.init_scope():
-            if core_ops or not tokenizer.split_chinese:  # tensorflow-text always does
+            # The package tensorflow-text always splits Chinese characters.
+            if core_ops or not tokenizer.split_chinese:
                 self.table = PieceTable(tokenizer.vocabulary, self.default_id)
             else:
                 self.fast = _fast_tokenizer(tokenizer)

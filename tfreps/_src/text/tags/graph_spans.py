@@ -37,7 +37,7 @@ def padded_spans(tags: tf.Tensor, mask: tf.Tensor, rules: SpanRules) -> tf.Tenso
     rows, width = tf.unstack(tf.shape(tags) + [0, 1])
     types, starts = ended_spans(_consecutive(tags, mask, rules), rules)
     is_end = tf.reshape(tf.cast(types >= 0, "int32"), [rows, width])
-    rank = tf.cumsum(is_end, 1, exclusive=True)  # [B, T + 1], among the spans of the sentence
+    rank = tf.cumsum(is_end, 1, exclusive=True)  # [B, T + 1], rank of each span in its sentence
     positions = tf.cast(tf.where(types >= 0)[:, 0], "int32")  # [spans]
     row = positions // width
     parts = tf.gather(types, positions), tf.gather(starts, positions) - row * width

@@ -44,7 +44,8 @@ def span_states(tags: Sequence[str], scheme: Scheme, mode: SpanMode = "strict") 
     """
     rules = span_rules(tags, scheme, mode)
     boundary = len(tags)
-    depends = bool((rules.starts & rules.continues).any())  # True if an open span matters
+    # True if some tags start or continue a span, depending on whether one is open.
+    depends = bool((rules.starts & rules.continues).any())
     copies = [False, True] if depends else [True]
     pairs = [(tag, is_open) for is_open in copies for tag in range(boundary)]
     before, is_open = (np.array(part) for part in zip(*pairs, (boundary, False), strict=True))

@@ -31,7 +31,7 @@ class TextLines(RecordFormat):
     def raw_items(self, path, start, stop):
         """Yields, as bytes, the lines whose first byte is in the range."""
         with open_unpacked(path) as file:
-            if start:  # the line with the preceding byte belongs to the preceding part
+            if start:  # a line that began before `start` belongs to the preceding part
                 file.seek(start - 1)
                 start += len(file.readline()) - 1
             whole = path.endswith(COMPRESSED)
@@ -79,7 +79,8 @@ def open_unpacked(path):
     with FileSystems.open(path, compression_type="uncompressed") as file:
         for suffix, module in zip(COMPRESSED, (gzip, bz2, lzma), strict=True):
             if path.endswith(suffix):
-                with module.open(file) as unpacked:  # raises an error if the file is incomplete
+                # Reading raises an error if the file is incomplete.
+                with module.open(file) as unpacked:
                     yield unpacked
                 return
         yield file

@@ -8,7 +8,7 @@ from apache_beam.io.filesystems import FileSystems
 
 from tfreps._src.distribute.beam.formats.record_format import RecordFormat
 
-ROWS = 1000  # converted to records at once
+ROWS = 1000  # number of rows that are converted to records at once
 GROUP_BYTES = 16 * 1024 * 1024  # size of a row group in memory
 
 

@@ -5,7 +5,7 @@ import numpy as np
 import pyarrow as pa
 import tensorflow as tf
 from apache_beam.io.filesystems import FileSystems
-from apache_beam.io.tfrecordio import _TFRecordUtil  # Beam has no public name for it
+from apache_beam.io.tfrecordio import _TFRecordUtil  # Beam has no public API for single records
 
 from tfreps._src.distribute.beam.formats.record_format import PLAIN, RecordFormat
 
@@ -80,7 +80,7 @@ def _values(feature):
         try:
             return [value.decode("utf-8") for value in values]
         except UnicodeDecodeError:
-            return values  # not text, such as an image
+            return values  # these bytes are not text, but, for example, an image
     return values
 
 
