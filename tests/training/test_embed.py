@@ -239,7 +239,7 @@ def test_very_long_lines_and_tokens(tmp_path):
         (b"a\n\nb\nc\n", ["--format", "conll", "--max-sentence-tokens", "1"], "text.bad, line 3:"),
         (b"a\na b c\n", ["--max-sentence-tokens", "2"], "text.bad, line 2: the sentence has 3 tok"),
         (b"a b\n", ["--batch-tokens", "0"], "--batch-tokens must be at least 1"),
-        (b"a b\n", ["--layers", "mix"], "--mix is missing: weights of the layers"),
+        (b"a b\n", ["--layers", "mix"], "--mix is missing: weight of each layer"),
         (b"a b\n", ["--mix", "1,2,3"], "--mix has no effect with --layers all; it applies to mix"),
         (b"a b\n", ["--gamma", "2"], "--gamma has no effect with --layers all; it applies to mix"),
         (b"a b\n", ["--layers", "mix", "--mix", "1,2"], "--mix must be 3 finite numbers"),

@@ -258,7 +258,7 @@ def test_what_is_required(files, tmp_path, capsys):
     err = refuse(capsys, tmp_path, "train-tagger", "--scheme", "bio")
     assert "--train is missing: files with tagged sentences, or glob patterns." in err
     err = refuse(capsys, tmp_path, "train-tagger", "--train", files("a", GOOD))
-    assert "--scheme is missing: tag scheme that marks the spans" in err
+    assert "--scheme is missing: tag scheme, which defines how tags mark spans" in err
     assert "--train is missing" in refuse(capsys, tmp_path, "train-classifier")
     err = refuse(capsys, tmp_path, "train-classifier", "--resume")
     assert f"There is no run in {tmp_path / 'run'} to resume." in err
