@@ -67,7 +67,7 @@ def test_the_catalogue_is_complete():
     assert public | {getattr(models, name) for name in models.__all__ if name != "sizes"} <= entries
 
 
-@every
+@every_class
 def test_the_portable_form(name):
     layer, expected = made(name)
     with portable_graph():

@@ -36,6 +36,7 @@ def added(monkeypatch):
     return offsets
 
 
+@pytest.mark.slow
 def test_a_table_of_differences(added, capsys):
     """One difference that is too large is enough for an exit code of 1."""
     assert many_langs_parity.main(["--peer-python", "none"]) == 0

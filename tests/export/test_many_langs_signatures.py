@@ -86,6 +86,19 @@ def tagger(loaded):
     return TextTagger(Tagger(embedder, ["A", "B", "C"], use_crf=False), indexer)
 
 
+def test_tokens_of_a_tagger(tagger):
+    """Compares the signature before it is saved with the eager model."""
+    sentences, lengths = padded(TOKENS[:2]), tf.constant(LENGTHS[:2])
+    found = open_for_export(tagger).from_tokens(sentences, lengths)
+    expected = tagger.model.tag(tagger.indexer(sentences))
+    names = np.array([tag.encode() for tag in tagger.names])
+    mask = expected["mask"].numpy()
+    assert mask.sum(1).tolist() == LENGTHS[:2]
+    np.testing.assert_array_equal(found["tags"].numpy()[mask], names[expected["tags"]][mask])
+    assert_close(found["confidences"], expected["confidences"])
+
+
+@pytest.mark.slow
 def test_a_tagger(tagger, tmp_path):
     written = write_export(open_for_export(tagger), tmp_path / "tagger")
     call = tf.saved_model.load(str(written.folder)).signatures["tokens"]

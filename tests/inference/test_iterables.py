@@ -6,7 +6,14 @@ import pytest
 from tests import tiny_bert
 from tests.closeness import assert_close
 from tfreps.inference import TextBert, TextBiLM, TextClassifier, TextEmbedder, TextTagger
-from tfreps.models import BiLM, Classifier, HMMTagger, SentenceEmbedder, TokenEmbedder
+from tfreps.models import (
+    BiLM,
+    Classifier,
+    HMMTagger,
+    SentenceEmbedder,
+    Tagger,
+    TokenEmbedder,
+)
 from tfreps.text import TokenIndexer
 
 TEXTS = ["the river", "bank"]
@@ -39,9 +46,9 @@ def indexer():
 
 
 @pytest.fixture(scope="module")
-def hmm(indexer):
-    model = HMMTagger(indexer.vocabulary_size, ["O", "B-X"], scheme="bio")
-    return TextTagger(model, indexer)
+def tagger(indexer):
+    embedder = TokenEmbedder(indexer.vocabulary_size, 4)
+    return TextTagger(Tagger(embedder, ["A", "B"], use_crf=False), indexer)
 
 
 @pytest.fixture(scope="module")
@@ -67,19 +74,22 @@ def bert():
     return TextBert(tiny_bert.make_encoder(tokenizer), tokenizer)
 
 
-def test_a_tagger(hmm, texts):
-    for read in (hmm, hmm.tag):
+@pytest.mark.few(2)
+def test_a_tagger(tagger, texts):
+    for read in (tagger, tagger.tag):
         assert [found.tokens for found in read(texts())] == [["the", "river"], ["bank"]]
-    assert hmm.tokenize(texts()) == [["the", "river"], ["bank"]]
-    assert hmm.batches(text.split() for text in texts()).num_sentences == 2
+    assert tagger.tokenize(texts()) == [["the", "river"], ["bank"]]
+    assert tagger.batches(text.split() for text in texts()).num_sentences == 2
 
 
 @pytest.mark.slow
-def test_likely_spans(hmm):
-    spans = hmm.likely_spans(iter(TEXTS), threshold=0.2)
+def test_likely_spans(indexer):
+    model = HMMTagger(indexer.vocabulary_size, ["O", "B-X"], scheme="bio")
+    spans = TextTagger(model, indexer).likely_spans(iter(TEXTS), threshold=0.2)
     assert [{span.text for span in found} for found in spans] == [{"the", "river"}, {"bank"}]
 
 
+@pytest.mark.few(2)
 def test_a_classifier(classifier, texts):
     for read in (classifier, classifier.classify):
         assert list(map(repr, read(texts()))) == list(map(repr, read(list(texts()))))
@@ -88,6 +98,7 @@ def test_a_classifier(classifier, texts):
     assert [found.text for found in classifier(tokens)] == [None, None]
 
 
+@pytest.mark.few(2)
 def test_an_embedder(embedder, texts):
     expected = np.stack([embedder(text).vectors for text in TEXTS])
     for read in (embedder, embedder.embed):
@@ -96,6 +107,7 @@ def test_an_embedder(embedder, texts):
     assert cosines.diagonal() == pytest.approx([1.0, 1.0])
 
 
+@pytest.mark.few(2)
 def test_a_bilm(bilm, texts):
     assert [found.tokens for found in bilm(texts())] == [["the", "river"], ["bank"]]
     assert [vectors.shape for vectors in bilm.encode(texts())] == [(3, 2, 8), (3, 1, 8)]
@@ -108,14 +120,15 @@ def test_a_sentence_encoder(bilm):
     assert [number for number, _ in encoder.encode(map(str.split, TEXTS))] == [1, 0]
 
 
+@pytest.mark.few(2)
 def test_a_bert(bert, texts):
     for read in (bert, bert.encode):
         assert [found.tokens[1:-1] for found in read(texts())] == [["the", "rive", "##r"], ["bank"]]
     assert bert.tokenizer.build_batch(texts())["mask"].sum() == 8
 
 
-def test_errors_name_what_is_no_text(hmm):
+def test_errors_name_what_is_no_text(tagger):
     with pytest.raises(ValueError, match=r"`texts\[1\]` must be a string; got None"):
-        hmm(text for text in ["bank", None])
+        tagger(text for text in ["bank", None])
     with pytest.raises(ValueError, match="`texts` must be a list of texts; got the string 'bank'"):
-        hmm.tag("bank")
+        tagger.tag("bank")

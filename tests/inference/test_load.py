@@ -116,6 +116,7 @@ def test_runs_of_other_bilms(tmp_path):
     assert isinstance(found.model, Elmo) and found.vocabulary is None
 
 
+@pytest.mark.slow
 def test_a_published_bilm(tmp_path):
     bilm = make_pretrainer(num_layers=1).bilm
     bilm.save_pretrained(tmp_path / "elmo")

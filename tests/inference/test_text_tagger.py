@@ -42,6 +42,7 @@ def test_spans_have_the_characters_of_the_raw_text():
         tiny_bert.make_encoder(cut, pooler=False), cut.start_id, cut.separator_id
     )
     model = Tagger(encoder, ["B-PER"], "bio")  # every word is a span
+    model.compile(run_eagerly=True)
     trained = TextTagger(model, PieceIndexer(cut, words=True), "bert")
     text = "\u200b A\u00adda\u0301  e\u0301中👩\u200d🚀"
     answer = trained(text)

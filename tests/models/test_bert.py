@@ -195,7 +195,7 @@ def test_lora_trains_adapters_and_stores_ordinary_weights(tmp_path):
     encoder.enable_lora(2)
     assert_close(encoder(IDS)["sequence_output"], exact)
     model = Classifier(encoder, ["bad", "good"], pooling="first", dropout=0.0)
-    model.compile(keras.optimizers.SGD(0.1))
+    model.compile(keras.optimizers.SGD(0.1), run_eagerly=True)
     model.fit({"token_ids": IDS[:2]}, np.array([0, 1]), epochs=2, verbose=0)
     adapters = {weight.path for weight in encoder.trainable_weights}
     assert len(adapters) == 2 * 4 * 2  # blocks, dense layers, kernels

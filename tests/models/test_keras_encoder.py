@@ -61,6 +61,7 @@ def test_loss_of_fit_is_that_of_all_paths(tagger):
     assert sorted(tagger.evaluate(IDS, Y, verbose=0, return_dict=True)) == ["accuracy", "loss"]
 
 
+@pytest.mark.slow
 def test_sample_weights_multiply_sentences_or_tokens(tagger):
     nll = negative_log_likelihoods(tagger)
     rows = np.array([0.5, 2.0, 0.0], "float32")
@@ -154,22 +155,32 @@ def test_merging_tensors_with_and_without_a_mask_is_an_error(merge, head):
         head(keras.Model(model.inputs, inner(keras.layers.Dense(4)(model(model.inputs)))), TAGS)
 
 
-@pytest.mark.parametrize(
-    "merge", [pytest.param(m, marks=[pytest.mark.slow] * (m is not MERGES[0])) for m in MERGES]
-)
-@pytest.mark.parametrize(
-    "masks",
-    [[False, False], pytest.param([True, True], marks=pytest.mark.slow)],
-    ids=["by_name", "of_keras"],
-)
+def alone_and_padded():
+    """Returns two inputs for one sentence of three tokens, without and with padding."""
+    ids = np.array([[7, 2, 4]], "int32")
+    alone = {"ids": ids, "case": (ids > 3).astype("int32") + 1}
+    return alone, {name: np.pad(value, [[0, 0], [0, 9]]) for name, value in alone.items()}
+
+
+@pytest.mark.parametrize("masks", [[False, False], [True, True]], ids=["by_name", "of_keras"])
+@pytest.mark.parametrize("head, name", [(Tagger, "emissions"), (Classifier, "logits")])
+def test_padding_of_two_inputs_has_no_effect(masks, head, name):
+    model = head(two_inputs(MERGES[0], masks), TAGS, dropout=0.0)
+    randomize(model)
+    alone, padded = (model(inputs)[name] for inputs in alone_and_padded())
+    assert_close(padded[:, :3], alone)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("merge", MERGES)
+@pytest.mark.parametrize("masks", [[False, False], [True, True]], ids=["by_name", "of_keras"])
 @pytest.mark.parametrize("head", [Tagger, Classifier])
 def test_a_sentence_of_two_inputs_alone_and_padded(merge, masks, head, tmp_path):
     model = head(two_inputs(merge, masks), TAGS, dropout=0.0)
     randomize(model)
     model.compile(keras.optimizers.SGD(0.0))
-    ids, y = np.array([[7, 2, 4]], "int32"), np.array([[0, 1, 2]], "int32")
-    alone = {"ids": ids, "case": (ids > 3).astype("int32") + 1}
-    padded = {name: np.pad(value, [[0, 0], [0, 9]]) for name, value in alone.items()}
+    y = np.array([[0, 1, 2]], "int32")
+    alone, padded = alone_and_padded()
     ys = (y, np.pad(y, [[0, 0], [0, 9]])) if head is Tagger else (y[:, 0], y[:, 0])
     logs = [
         model.evaluate(x, given, verbose=0, return_dict=True)

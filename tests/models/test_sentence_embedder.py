@@ -102,6 +102,7 @@ def test_labeled_similarities():
     assert_close(model.evaluate(x, y, batch_size=3, verbose=0)[0], np.mean(losses))
 
 
+@pytest.mark.slow
 def test_training_finds_pairs_and_is_saved(tmp_path):
     """The second text has the tokens of the first in another order."""
     ids = RNG.integers(1, 10, [256, 4]).astype("int32")

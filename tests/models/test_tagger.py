@@ -105,10 +105,11 @@ def test_illegal_sequences_never_come_out(use_crf):
         assert (paths[long, 0] != paths[long, 1]).any(axis=1).all()
 
 
-@pytest.mark.parametrize("rank", [None, 1, 2])
-def test_the_logged_loss_leaves_out_sentences_with_forbidden_tags(rank):
+@pytest.mark.few(1)
+@pytest.mark.parametrize("rank, run_eagerly", [(1, True), (None, False), (1, False), (2, False)])
+def test_the_logged_loss_leaves_out_sentences_with_forbidden_tags(rank, run_eagerly):
     model = make()
-    model.compile(keras.optimizers.SGD(0.0))
+    model.compile(keras.optimizers.SGD(0.0), run_eagerly=run_eagerly)
     ids, y = (
         np.array([[4, 7, 2], [3, 6, 0], [5, 1, 8]]),
         np.array([[0, 1, 2], [0, 2, 0], [1, 0, 0]]),
@@ -124,7 +125,7 @@ def test_the_logged_loss_leaves_out_sentences_with_forbidden_tags(rank):
         assert_close(found, expected, magnitude=30.0)
     history = model.fit(features, y, sample_weight=weights, batch_size=3, verbose=0).history
     assert_close(history["loss"], [expected], magnitude=30.0)
-    model.compile(keras.optimizers.SGD(1.0))  # the sentence still moves the weights
+    model.compile(keras.optimizers.SGD(1.0), run_eagerly=run_eagerly)  # the sentence still moves the weights
     before = model.get_weights()
     model.train_on_batch({"token_ids": ids[1:2]}, y[1:2])
     assert any((a != b).any() for a, b in zip(before, model.get_weights(), strict=True))
@@ -284,14 +285,15 @@ def test_training_shows_the_mean_loss_of_sentences():
     assert_close(shown, expected)
 
 
+@pytest.mark.parametrize("run_eagerly", [True, pytest.param(False, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("use_crf", [True, False])
-def test_soft_labels_train_and_evaluate_like_tags(use_crf):
+def test_soft_labels_train_and_evaluate_like_tags(use_crf, run_eagerly):
     ids, tags = sentences(8)
     features, soft = {"token_ids": ids}, np.eye(len(TAGS))[tags].astype("float32")
     weight = np.linspace(0.5, 2.0, 8).astype("float32")
     model = make(use_crf=use_crf)
     randomize(model, 1.0)
-    model.compile(keras.optimizers.SGD(0.1))
+    model.compile(keras.optimizers.SGD(0.1), run_eagerly=run_eagerly)
     start = model.get_weights()
     expected = model.evaluate(features, tags, sample_weight=weight, verbose=0, return_dict=True)
     found = model.evaluate(features, soft, sample_weight=weight, verbose=0, return_dict=True)

@@ -43,13 +43,14 @@ def divided(model):
 
 KINDS = {
     "crf": tagger,
+    "hmm": hmm,
     "softmax": lambda t=1.0: tagger(t, use_crf=False),
     "crf of spans": lambda t=1.0: tagger(t, scheme="bio"),
     "softmax of spans": lambda t=1.0: tagger(t, scheme="bio", use_crf=False),
-    "hmm": hmm,
 }
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("kind", KINDS)
 def test_confidences_are_those_of_divided_scores(kind):
     model, plain, weak = KINDS[kind](T), KINDS[kind](), divided(KINDS[kind]())

@@ -95,7 +95,7 @@ def test_frozen_words_equal_words_that_do_not_occur():
         head = head or [np.array(weight) for weight in weights]
         for weight, value in zip(weights, head, strict=True):
             weight.assign(value)
-        tagger.compile(FusedAdam(0.1))
+        tagger.compile(FusedAdam(0.1), run_eagerly=True)
         ids, tags = np.array([[1, 3, 2], [3, 0, 0]]), np.array([[0, 1, 1], [0, 0, 0]])
         tagger.fit({"token_ids": ids}, tags, epochs=3, verbose=0)
         found.append(embedder({"token_ids": np.arange(7)[None]})["sequence_output"][0])

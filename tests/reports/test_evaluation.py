@@ -16,7 +16,9 @@ from tfreps.models import Classifier
 @pytest.fixture(scope="module")
 def tagger(tmp_path_factory):
     run = known_models.tagger_run(tmp_path_factory.mktemp("tagger") / "run")
-    return load(run.path)
+    trained = load(run.path)
+    trained.model.compile(run_eagerly=True)
+    return trained
 
 
 @pytest.fixture(scope="module")

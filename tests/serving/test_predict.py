@@ -52,6 +52,7 @@ def test_every_number(exported, capsys, signature):
         assert outputs["shapes"]["word_emb"] == [n, 6]
 
 
+@pytest.mark.slow
 def test_a_text_embedder(tmp_path, capsys):
     embedder = make_trained("embedder")
     write_export(open_for_export(embedder), tmp_path)

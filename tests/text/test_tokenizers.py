@@ -34,8 +34,10 @@ def test_splitting_every_character_there_is():
     assert found == WHITE_SPACE and len(found) == 29
 
 
-@hypothesis.settings(max_examples=200)
-@hypothesis.given(strategies.lists(strategies.text(strategies.sampled_from(WHITE_SPACE + OTHERS))))
+@hypothesis.settings(max_examples=20)
+@hypothesis.given(
+    strategies.lists(strategies.text(strategies.sampled_from(WHITE_SPACE + OTHERS)), min_size=5)
+)
 def test_equal_to_str_split(sentences):
     assert split(sentences) == [sentence.split() for sentence in sentences]
 
@@ -236,16 +238,19 @@ def test_every_character_there_is(how):
 
 
 @pytest.mark.parametrize("how", TOKENIZERS)
-@hypothesis.settings(max_examples=100)
-@hypothesis.given(texts=strategies.lists(TEXTS, max_size=4))
+@hypothesis.settings(max_examples=30)
+@hypothesis.given(texts=strategies.lists(TEXTS, min_size=5, max_size=10))
 def test_equal_to_the_oracle(how, texts):
     assert tokenize(texts, how) == [ORACLES[how](text) for text in texts]
 
 
-@hypothesis.settings(max_examples=300)
-@hypothesis.given(text=strategies.text("abntsXYé.'’,:-$\"()”/ 95", max_size=20))
-def test_equal_to_the_oracle_on_punctuation(text):
-    assert tokenize([text], "treebank") == [treebank(text)]
+PUNCTUATED = strategies.text("abntsXYé.'’,:-$\"()”/ 95", max_size=20)
+
+
+@hypothesis.settings(max_examples=30)
+@hypothesis.given(texts=strategies.lists(PUNCTUATED, min_size=10, max_size=20))
+def test_equal_to_the_oracle_on_punctuation(texts):
+    assert tokenize(texts, "treebank") == [treebank(text) for text in texts]
 
 
 @pytest.mark.parametrize(
@@ -388,8 +393,10 @@ def test_words_of_bert_on_every_character(name):
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("name", BERTS)
-@hypothesis.settings(max_examples=100)
-@hypothesis.given(texts=strategies.lists(TEXTS | strategies.text(ODD), max_size=4))
+@hypothesis.settings(max_examples=30)
+@hypothesis.given(
+    texts=strategies.lists(TEXTS | strategies.text(ODD), min_size=5, max_size=10)
+)
 def test_words_of_bert(name, texts):
     check_words(BERTS[name], texts)
 

@@ -42,6 +42,14 @@ def test_tagger(tags, tmp_path):
     out = ask("evaluate", run, "--data", data, "--output", tmp_path / "figures.json")
     assert "accuracy 0.8000" in out and "micro     0.6667   0.6667   0.6667        3" in out
     kept = results(run)["evaluation"]
+    shares = softmax([WORDS[word] for word in ("Ada", "saw", "Rome", "slept", "Rome")]).max(1)
+    right = np.array([True, True, False, True, True])
+    assert_close(kept["calibration_error"], calibration_error(shares, right))
+    spans = [0, 2, 4]  # each of one token
+    expected = calibration_error(shares[spans], right[spans])
+    assert_close(kept["span_calibration_error"], expected)
+    assert f"of tags, {expected:.4f} of spans" in out and kept["temperature"] == 1.0
+    assert "illegal transitions: 0 of 7, in 0 sentences\n" in out
     assert kept.pop("data") == [str(data)] and kept["accuracy"] == 0.8
     assert json.loads((tmp_path / "figures.json").read_text()) == kept
 
@@ -63,21 +71,11 @@ def test_classifier_at_the_threshold_of_dev(labels, tmp_path):
     assert found["best"] == {"step": 3}  # earlier results stay
 
 
-def test_calibration_errors(tags, labels):
+def test_the_calibration_error_of_labels(labels):
     assert "expected calibration error: " in ask("evaluate", labels[0], "--data", labels[1])
     shares = softmax([TEXTS[word] for word in ("Ada", "saw", "Rome", "slept")]).max(1)
     expected = calibration_error(shares, [True, False, True, True])
     assert_close(results(labels[0])["evaluation"]["calibration_error"], expected)
-    out = ask("evaluate", tags[0], "--data", tags[1])
-    found = results(tags[0])["evaluation"]
-    shares = softmax([WORDS[word] for word in ("Ada", "saw", "Rome", "slept", "Rome")]).max(1)
-    right = np.array([True, True, False, True, True])
-    assert_close(found["calibration_error"], calibration_error(shares, right))
-    spans = [0, 2, 4]  # each of one token
-    expected = calibration_error(shares[spans], right[spans])
-    assert_close(found["span_calibration_error"], expected)
-    assert f"of tags, {expected:.4f} of spans" in out and found["temperature"] == 1.0
-    assert "illegal transitions: 0 of 7, in 0 sentences\n" in out
 
 
 def confidences(trained, kind):
@@ -115,6 +113,14 @@ def test_a_fitted_temperature_is_everywhere(kind, request, tmp_path):
     trained.save_to_preset(tmp_path / "preset")
     preset = confidences(tfreps.load(tmp_path / "preset"), kind)
     assert preset[0] == found[0] and np.array_equal(preset[1], found[1])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["labels", "tags"])
+def test_an_export_has_the_fitted_temperature(kind, request, tmp_path):
+    run, data = request.getfixturevalue(kind)
+    ask("evaluate", run, "--data", data, "--fit-temperature")
+    found = confidences(tfreps.load(run), kind)
     assert main(["export", str(run), "--output", str(tmp_path / "export")]) == 0
     served = tf.saved_model.load(tmp_path / "export" / "1").signatures["default"]
     outputs = served(text=tf.constant(["Ada saw Rome", "Rome slept", "Ada"]))
@@ -147,7 +153,8 @@ def test_the_threshold_of_the_validation_data_follows_the_temperature(labels):
     assert_close(fitted["after"]["temperature"], fitted["before"]["temperature"])
 
 
-@pytest.mark.parametrize("kind", ["tags", "labels"])
+@pytest.mark.few(1)
+@pytest.mark.parametrize("kind", ["labels", "tags"])
 def test_a_given_temperature(kind, request):
     run, data = request.getfixturevalue(kind)
     before = confidences(tfreps.load(run), kind)

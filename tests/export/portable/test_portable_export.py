@@ -14,8 +14,8 @@ from tfreps._src.export.portable import run
 from tfreps._src.export.portable.portable_export import _write
 from tfreps._src.export.portable.portable_model import portable_model
 from tfreps.export import open_for_export, write_portable_export
-from tfreps.inference import TextTagger
-from tfreps.models import HMMTagger, Tagger, TokenEmbedder, TransformerEncoder
+from tfreps.inference import TextClassifier, TextTagger
+from tfreps.models import Classifier, HMMTagger, Tagger, TokenEmbedder, TransformerEncoder
 from tfreps.text import TokenIndexer
 
 TAGGERS = "crf", "softmax", "plain", "window", "hmm", "bert_words"
@@ -33,18 +33,19 @@ def texts(count, longest):
     return [" ".join(RANDOM.choice(words, RANDOM.integers(0, longest))) for _ in range(count)]
 
 
-def cases(kinds, quick):
-    return [
-        pytest.param(kind, format, marks=() if (kind, format) in quick else pytest.mark.slow)
-        for kind in kinds
-        for format in ("onnx", "litert")
-    ]
+def of_each(kinds):
+    cases = [(kind, format) for kind in kinds for format in ("onnx", "litert")]
+    return pytest.mark.parametrize("kind, format", cases)
 
 
-@pytest.mark.parametrize("kind, format", cases(TAGGERS, [("hmm", "litert")]))
+@pytest.mark.slow
+@of_each(TAGGERS)
 def test_taggers(kind, format, tmp_path):
     program, model = export(loaded(kind), tmp_path, format)
-    given = ["", *texts(20, 12 if kind == "bert_words" else 60)]
+    check_tagger(program, model, ["", *texts(20, 12 if kind == "bert_words" else 60)])
+
+
+def check_tagger(program, model, given):
     for answer, expected in zip(program(given), model(given), strict=True):
         wanted = expected.asdict()
         assert answer["tokens"] == wanted["tokens"] and answer["tags"] == wanted["tags"]
@@ -73,7 +74,8 @@ def test_a_thousand_sentences(format, tmp_path):
                 assert_close(span["confidence"], found.confidence, terms=1 << 16)
 
 
-@pytest.mark.parametrize("kind, format", cases(OTHERS, []))
+@pytest.mark.slow
+@of_each(OTHERS)
 def test_classifiers_and_embedders(kind, format, tmp_path):
     program, model = export(loaded(kind), tmp_path, format)
     given = ["", *texts(20, 60)]
@@ -87,7 +89,8 @@ def test_classifiers_and_embedders(kind, format, tmp_path):
         assert_close(answer["probabilities"], expected.probabilities, terms=4096)
 
 
-@pytest.mark.parametrize("kind, format", cases(ENCODERS, []))
+@pytest.mark.slow
+@of_each(ENCODERS)
 def test_encoders(kind, format, tmp_path):
     program, model = export(MAKERS[kind](), tmp_path, format)
     given = ["the dog", *texts(20, 15)]
@@ -121,10 +124,7 @@ def test_words_of_a_vector_file(tmp_path):
     embedder = TokenEmbedder(indexer.vocabulary_size, 6, num_frozen_words=3)
     tagger = TextTagger(Tagger(embedder, ["NOUN", "VERB", "X"]), indexer)
     program, _ = export(tagger, tmp_path, "litert")
-    given = texts(8, 20)
-    for answer, expected in zip(program(given), tagger(given), strict=True):
-        assert answer["tags"] == expected.tags
-        assert_close(answer["confidences"], expected.confidences)
+    check_tagger(program, tagger, ["", *texts(8, 20)])
 
 
 def test_vocabularies_with_unusual_tokens(tmp_path, monkeypatch):
@@ -163,7 +163,9 @@ def test_texts_with_more_tokens_than_positions(tmp_path, monkeypatch):
 
 
 def test_formats_and_places_that_are_refused(tmp_path):
-    signatures = open_for_export(make_trained("hmm"))
+    indexer = TokenIndexer.from_sentences([WORDS])
+    classifier = Classifier(TokenEmbedder(indexer.vocabulary_size, 6), ["A", "B"])
+    signatures = open_for_export(TextClassifier(classifier, indexer))
     (tmp_path / "tf" / "1").mkdir(parents=True)
     (tmp_path / "tf" / "1" / "saved_model.pb").write_bytes(b"")
     pytest.importorskip("ai_edge_litert")

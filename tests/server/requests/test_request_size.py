@@ -37,21 +37,23 @@ def test_as_many_as_the_graph_makes_of_it(how):
         assert max(count, 1) <= bound <= max(count, 1) + (how != "words")
 
 
-@hypothesis.settings(max_examples=100)
-@hypothesis.given(
-    text=strategies.text("a1,☀\ufe0f👩\u200d❤🏽🇩\u20e3\u200c\u0301\u202a\u200b ", min_size=1)
-)
-def test_as_many_words_as_the_graph_makes_of_it(text):
-    [tokens] = tokenize([text], "words")
-    size = RequestCounter("words").size(texts(text), 1000, 10_000)
-    assert size.longest == max(len(tokens), 1)
+MARKS = strategies.text("a1,☀\ufe0f👩\u200d❤🏽🇩\u20e3\u200c\u0301\u202a\u200b ", min_size=1)
+PUNCTUATED = strategies.text("abntsXYé.'’,:-$\"()”/ 95", min_size=1, max_size=20)
 
 
-@hypothesis.settings(max_examples=200)
-@hypothesis.given(text=strategies.text("abntsXYé.'’,:-$\"()”/ 95", min_size=1, max_size=20))
-def test_never_fewer_than_the_graph_makes_of_it(text):
-    [tokens] = tokenize([text], "treebank")
-    assert len(tokens) <= RequestCounter("treebank").size(texts(text), 100, 10_000).longest
+@hypothesis.settings(max_examples=20)
+@hypothesis.given(rows=strategies.lists(MARKS, min_size=5, max_size=10))
+def test_as_many_words_as_the_graph_makes_of_it(rows):
+    for text, tokens in zip(rows, tokenize(rows, "words"), strict=True):
+        size = RequestCounter("words").size(texts(text), 1000, 10_000)
+        assert size.longest == max(len(tokens), 1)
+
+
+@hypothesis.settings(max_examples=20)
+@hypothesis.given(rows=strategies.lists(PUNCTUATED, min_size=10, max_size=20))
+def test_never_fewer_than_the_graph_makes_of_it(rows):
+    for text, tokens in zip(rows, tokenize(rows, "treebank"), strict=True):
+        assert len(tokens) <= RequestCounter("treebank").size(texts(text), 100, 10_000).longest
 
 
 def test_words_of_a_bert():
