@@ -332,7 +332,7 @@ def expected_embeddings(folder):
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("num_batches, num_tokens", [(3, None), (10, 744)])
+@pytest.mark.parametrize("num_batches, num_tokens", [(2, None), (10, 744)])
 def test_the_originals_own_embeddings(tfreps_data, num_batches, num_tokens):
     """Sentences of bilm-tf's own test, with carried states; the slow test has all 30."""
     folder = tfreps_data / "bilm_tf_fixture"

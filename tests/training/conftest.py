@@ -51,7 +51,8 @@ def word_tagger(names_only, tmp_path_factory):
         tmp_path_factory,
         "word_tagger",
         lambda run: labeling.train_tagger(
-            *(names_only, run, *labeling.WORD_TAGGER, "--no-use-crf", "--characters", "none")
+            *(names_only, run, *labeling.WORD_TAGGER, "--no-use-crf", "--characters", "none"),
+            *("--learning-rate", "0.03", "--epochs", "3"),
         ),
     )
 

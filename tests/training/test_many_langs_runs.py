@@ -11,7 +11,9 @@ import tfreps
 from tests.closeness import assert_close
 from tests.convert.many_langs_fixture import FOLDER, SENTENCES
 from tfreps._src.cli.commands import main
-from tfreps.models import Elmo
+from tfreps.inference import TextTagger
+from tfreps.models import Elmo, Tagger, TokenEmbedder
+from tfreps.text import TokenIndexer
 
 MODEL = FOLDER / "words"
 TEXT = "the dog sat\n海林 海 林\n\nда café تك 😀 internationalization\n"
@@ -71,9 +73,11 @@ def test_errors(text, tmp_path, capsys):
 
 def test_a_run_folder_and_neighbors(text, tmp_path, capsys):
     run("convert", MODEL, "--output", tmp_path / "run")
-    vectors = tfreps.load(tmp_path / "run").encode(SENTENCES[:2], layers="top")
-    for one, other in zip(vectors, tfreps.load(MODEL).encode(SENTENCES[:2]), strict=True):
-        assert_close(one, other[-1])
+    converted, original = tfreps.load(tmp_path / "run"), tfreps.load(MODEL)
+    ids = original.word_characters(SENTENCES[:2])
+    np.testing.assert_array_equal(converted.word_characters(SENTENCES[:2]), ids)
+    expected = original.model(ids)["layer_outputs"]
+    assert_close(converted.model(ids)["layer_outputs"], expected)
     run("neighbors", tmp_path / "run", "--text", text, "--word", "dog")
     assert "the [dog] sat" in capsys.readouterr().out
 
@@ -88,11 +92,26 @@ def training(tmp_path, *flags):
     ]
 
 
+def test_a_preset_of_a_tagger_needs_no_other_folder(tmp_path):
+    shutil.copytree(MODEL, tmp_path / "model")
+    loaded = tfreps.load(tmp_path / "model")
+    indexer = TokenIndexer(["<S>", "</S>", "<UNK>"], word_characters=loaded.word_characters)
+    embedder = TokenEmbedder(elmo=Elmo(loaded.model))
+    TextTagger(Tagger(embedder, ["X", "Y"]), indexer).save_to_preset(tmp_path / "preset")
+    shutil.rmtree(tmp_path / "model")
+    check_elmo(tfreps.load(tmp_path / "preset"))
+
+
+@pytest.mark.slow
 def test_a_tagger_needs_no_other_folder(tmp_path):
     run("train-tagger", *training(tmp_path, "--epochs", 1, "--no-words"))
     shutil.rmtree(tmp_path / "model")
     (tmp_path / "run").rename(tmp_path / "moved")
-    tagger = tfreps.load(tmp_path / "moved")
+    check_elmo(tfreps.load(tmp_path / "moved"))
+
+
+def check_elmo(tagger):
+    """Asserts that the Elmo of a tagger mixes the layers of the original."""
     elmo, original = tagger.model.find(Elmo), tfreps.load(MODEL)
     for one, other in zip(elmo.bilm.weights, original.model.weights, strict=True):
         np.testing.assert_array_equal(one, other)  # frozen

@@ -242,6 +242,7 @@ def test_flags_that_it_does_not_have(run, flags, capsys):
     assert raised.value.code == 2 and "error: " in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_trained_tagger(word_tagger):
     """The tags of a new sentence follow the rule of the data."""
     rows = labeling.read_columns(

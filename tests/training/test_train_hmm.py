@@ -71,9 +71,10 @@ def test_a_run_folder(short_grid, corpus, tmp_path, capsys):
     manifest = json.loads((run / "manifest.json").read_text())
     assert set(manifest["assets"]) == {"options.json", "vocabulary.txt", "tags.txt"}
     trained = load(run)
-    answers = trained.tag([["Ada", "left", "New", "York", "."], [], ["Oslo"]])
-    assert answers[0].tags == ["S-PER", "O", "B-LOC", "E-LOC", "O"]
-    assert [len(answer.tags) for answer in answers] == [5, 0, 1]
+    features = trained.indexer([["Ada", "left", "New", "York", "."], [], ["Oslo"]])
+    tags = trained.model.decode(features)[0].numpy()
+    assert [trained.names[tag] for tag in tags[0]] == ["S-PER", "O", "B-LOC", "E-LOC", "O"]
+    assert features["mask"].numpy().sum(1).tolist() == [5, 0, 1]
     options = run_folder.RunFolder.open(run, "train-hmm").options
     assert options["smoothing"] == "tuned" and options["unknown"] == "hapax"
 
