@@ -22,7 +22,7 @@ every_class = pytest.mark.parametrize(
     "name",
     [pytest.param(n, marks=pytest.mark.slow if "," in n else ()) for n in CATALOGUE],
 )
-# Exports of models also have unknown sizes and are tested with the exports.
+# Exports of models also have unknown sizes and portable forms, and are tested with the exports.
 every_layer = pytest.mark.parametrize(
     "name",
     [
@@ -67,7 +67,7 @@ def test_the_catalogue_is_complete():
     assert public | {getattr(models, name) for name in models.__all__ if name != "sizes"} <= entries
 
 
-@every_class
+@every_layer
 def test_the_portable_form(name):
     layer, expected = made(name)
     with portable_graph():

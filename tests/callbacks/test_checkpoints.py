@@ -131,6 +131,7 @@ def test_time_ends_fit_within_an_epoch(tmp_path):
     assert step == 1 and state["in_epoch"]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("steps, more", [(4, {"evaluate_at_time_limit": True}), (1, {})])
 def test_time_ends_an_epoch_as_any_other(tmp_path, steps, more):
     checkpoints, model = checkpoints_in(tmp_path, time_limit_minutes=1e-9, **more), make_model()

@@ -55,7 +55,9 @@ def warned(model):
     return pytest.warns(UserWarning, match=re.escape(message))
 
 
-@pytest.mark.parametrize("name", [None, "bilstm", "my_token_encoder"])
+@pytest.mark.parametrize(
+    "name", [None, "my_token_encoder", pytest.param("bilstm", marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("case", CASES)
 def test_what_is_read_and_written_is_bit_equal(tmp_path, case, name):
     options, weights, paths = files(tmp_path, *CASES[case])

@@ -68,6 +68,7 @@ def test_heads_over_labels_in_every_manner(tmp_path, kind, prefix):
     assert check(model.from_pretrained(tmp_path), UNUSUAL) == outputs
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "style, prefix, files",
     [

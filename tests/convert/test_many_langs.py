@@ -31,6 +31,7 @@ def expected_of(loaded):
     return [np.array(v).reshape(3, len(s), 8) for v, s in zip(found, SENTENCES, strict=True)]
 
 
+@pytest.mark.few(2)
 def test_all_layers_of_the_original(loaded):
     assert isinstance(loaded, TextManyLangs) and isinstance(loaded.model, ManyLangsBiLM)
     together = loaded.encode(SENTENCES)
@@ -42,6 +43,7 @@ def test_all_layers_of_the_original(loaded):
             assert np.abs(vectors[layer] - expected[layer]).max(initial=0) < 1e-5
 
 
+@pytest.mark.few(1)
 def test_raw_texts(loaded):
     found = loaded("the dog sat")
     assert found.tokens == SENTENCES[0]

@@ -36,6 +36,7 @@ def in_pytorch(folder, write=zip_of):
     return folder
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "write, case",
     [
@@ -72,6 +73,7 @@ def test_safetensors_come_first(tmp_path):
     check(BertEncoder.from_pretrained(tmp_path), USUAL)
 
 
+@pytest.mark.slow
 def test_raw_texts(tmp_path):
     tiny_bert.write_checkpoint(tmp_path, tiny_bert.pieces("the", "dog"), pooler=False)
     expected = tfreps.load(tmp_path)("the dog").vectors
@@ -84,6 +86,7 @@ def test_a_repository_on_the_hub(hub, tmp_path):
     check(BertEncoder.from_preset("hf://a/bert"), USUAL)
 
 
+@pytest.mark.slow
 def test_sentence_transformers(tmp_path):
     expected = tfreps.load(FOLDER / "model")(TEXTS).vectors
     folder = in_pytorch(shutil.copytree(FOLDER / "model", tmp_path / "model"))

@@ -74,6 +74,7 @@ def test_the_way_back():
     assert [tensorflow_name(name) for name in words[1::2]] == words[::2]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "kind, model",
     [

@@ -35,7 +35,7 @@ STATE_OPTIONS = [
 ]
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("options", STATE_OPTIONS)
 @pytest.mark.parametrize("interval", [1, 4, 1000])
 def test_state_at_every_batch(tmp_path, monkeypatch, options, interval):

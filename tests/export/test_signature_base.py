@@ -38,7 +38,8 @@ class Lengths(Signatures):
     explain_text = from_text
 
 
-@pytest.mark.parametrize("explains, more", [(False, []), (True, ["explain"])])
+@pytest.mark.few(1)
+@pytest.mark.parametrize("explains, more", [(True, ["explain"]), (False, [])])
 def test_the_signatures_by_name(tmp_path, explains, more):
     written = write_export(Lengths(explains), tmp_path)
     assert list(written.functions) == ["default", "serving_default", "tokens", *more]

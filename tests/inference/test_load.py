@@ -43,8 +43,9 @@ def test_a_tagger(tmp_path):
     assert_close(answer.confidences[0], float(softmax([0, 3, 1]).max()))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("is_slow", [False, True])
-@pytest.mark.parametrize("policy", ["float32", "mixed_bfloat16"])
+@pytest.mark.parametrize("policy", ["mixed_bfloat16", "float32"])
 def test_a_model_that_computes_in_bfloat16(tmp_path, monkeypatch, caplog, is_slow, policy):
     monkeypatch.setattr("tfreps._src.inference.load.bfloat16_is_slow", lambda: is_slow)
     path, _ = make_run(tmp_path / "run", dtype=policy, num_layers=1)

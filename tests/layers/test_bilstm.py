@@ -52,6 +52,7 @@ def test_equals_keras_on_the_real_tokens_alone():
     np.testing.assert_array_equal(last[3], 0.0)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("training", [False, True])
 def test_gradients_equal_those_of_keras(training):
     layer = make()

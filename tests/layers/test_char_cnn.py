@@ -20,7 +20,7 @@ def encoder_of(tmp_path, options, weights):
     return BiLM.from_pretrained(*oracles.write_files(tmp_path, options, weights)).token_encoder
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "characters",
     [

@@ -73,6 +73,7 @@ def test_the_sampled_softmax_equals_the_loops_and_draws_anew_at_each_step():
     assert set(negatives_of(layer, 0)[0][0]) != set(negatives_of(layer, 0)[1][0])
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("compiled", [False, True])
 def test_value_and_gradient_are_those_of_tensorflows_loss(compiled):
     layer = make(num_sampled=SAMPLED)
@@ -114,6 +115,7 @@ def test_the_sparse_gradient_names_each_row_once():
         assert set(TARGETS.ravel()) <= set(indices)
 
 
+@pytest.mark.slow
 def test_the_sample_is_an_estimate_of_the_whole():
     """The mean sampled loss over many draws is slightly below the full loss."""
     layer = make(num_sampled=25)

@@ -59,6 +59,7 @@ def loss_of(model):
     return model.compute_loss(FEATURES, y_pred=model(FEATURES))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "next_sentence, options", [(True, {}), (False, {}), (False, {"embedding_dim": 6})]
 )

@@ -77,7 +77,7 @@ def assert_output_is(out, row, expected, state):
         assert_close(out[f"{direction}_cell"][row], cell, terms=256)
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "case", [pytest.param(c, marks=pytest.mark.slow if c in OF_THE_LSTM else ()) for c in CASES]
 )
@@ -208,6 +208,7 @@ def test_one_direction_is_the_forward_half(tmp_path):
     assert "backward_cell" not in out
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("shape", [(0, 3), (2, 0), (0, 0)])
 def test_no_sentences_and_no_tokens(tmp_path, shape):
     for characters, ids in (((), np.zeros([*shape, 50])), (None, np.zeros(shape))):

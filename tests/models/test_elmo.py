@@ -73,6 +73,7 @@ def test_boundaries_can_be_kept():
     assert out["layer_outputs"].shape == (4, 3, 12, 8)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kept", [False, True])
 def test_layer_norm_of_allennlp_counts_the_boundaries(kept):
     elmo, layers = make(layer_norm="allennlp", keep_sentence_boundaries=kept)
@@ -222,6 +223,7 @@ def test_a_tagger_on_an_elmo_trains_saves_and_exports(tmp_path):
     assert_close(found["confidences"], tagged["confidences"])
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("fine_tune", [False, True])
 def test_what_trains_is_the_same_after_a_config(tmp_path, fine_tune):
     """Keras does not inform inner layers that their model was created frozen."""

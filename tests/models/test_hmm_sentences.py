@@ -44,6 +44,7 @@ def test_no_sentences_no_batches():
     assert list(batches(*flat([[], []]), even=True)) == []
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("jit_compile", [False, True])
 def test_decodes_as_the_loop_does(jit_compile, monkeypatch):
     monkeypatch.setattr(hmm_sentences, "MAX_TOKENS", 60)

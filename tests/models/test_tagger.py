@@ -125,7 +125,9 @@ def test_the_logged_loss_leaves_out_sentences_with_forbidden_tags(rank, run_eage
         assert_close(found, expected, magnitude=30.0)
     history = model.fit(features, y, sample_weight=weights, batch_size=3, verbose=0).history
     assert_close(history["loss"], [expected], magnitude=30.0)
-    model.compile(keras.optimizers.SGD(1.0), run_eagerly=run_eagerly)  # the sentence still moves the weights
+    model.compile(
+        keras.optimizers.SGD(1.0), run_eagerly=run_eagerly
+    )  # the sentence still moves the weights
     before = model.get_weights()
     model.train_on_batch({"token_ids": ids[1:2]}, y[1:2])
     assert any((a != b).any() for a, b in zip(before, model.get_weights(), strict=True))

@@ -55,6 +55,7 @@ def oracle(encoder, ids):
     return np.array(layers), np.array(attention)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "options",
     [

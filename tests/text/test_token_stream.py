@@ -53,6 +53,7 @@ def check_places(tokens, text):
         assert text[token.start] == token.token[0] and text[end - 1] == token.token[-1]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", METHODS)
 def test_a_few_texts_in_pieces(name):
     rng = np.random.default_rng(0)

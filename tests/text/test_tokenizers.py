@@ -394,9 +394,7 @@ def test_words_of_bert_on_every_character(name):
 @pytest.mark.few(1)
 @pytest.mark.parametrize("name", BERTS)
 @hypothesis.settings(max_examples=30)
-@hypothesis.given(
-    texts=strategies.lists(TEXTS | strategies.text(ODD), min_size=5, max_size=10)
-)
+@hypothesis.given(texts=strategies.lists(TEXTS | strategies.text(ODD), min_size=5, max_size=10))
 def test_words_of_bert(name, texts):
     check_words(BERTS[name], texts)
 

@@ -85,6 +85,7 @@ def test_curves(run, tmp_path):
     assert axes.lines[0].get_xydata().tolist() == [[1, 1], [2, 0.5]]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "line, message",
     [

@@ -71,10 +71,11 @@ def test_a_run_folder(short_grid, corpus, tmp_path, capsys):
     manifest = json.loads((run / "manifest.json").read_text())
     assert set(manifest["assets"]) == {"options.json", "vocabulary.txt", "tags.txt"}
     trained = load(run)
-    features = trained.indexer([["Ada", "left", "New", "York", "."], [], ["Oslo"]])
+    sentences = [["Ada", "left", "New", "York", "."], [""] * 5, ["Oslo"] + [""] * 4]
+    features = trained.indexer(np.array(sentences))
     tags = trained.model.decode(features)[0].numpy()
     assert [trained.names[tag] for tag in tags[0]] == ["S-PER", "O", "B-LOC", "E-LOC", "O"]
-    assert features["mask"].numpy().sum(1).tolist() == [5, 0, 1]
+    assert trained.model(features)["mask"].numpy().sum(1).tolist() == [5, 0, 1]
     options = run_folder.RunFolder.open(run, "train-hmm").options
     assert options["smoothing"] == "tuned" and options["unknown"] == "hapax"
 

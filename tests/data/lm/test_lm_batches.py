@@ -99,7 +99,7 @@ def test_literal_characters(tmp_path):
     assert batch["token_ids"].numpy().tolist() == [[0, 3, 2]]
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("batch_size, unroll_steps", [(1, 1), (2, 3), (3, 20), (7, 4)])
 def test_order_of_bilm_tf(tmp_path, batch_size, unroll_steps):
     lines = random_lines(batch_size, 60)

@@ -47,7 +47,7 @@ def test_same_keys_and_dtypes_as_lm_batches(tmp_path):
         assert {k: v.dtype for k, v in one.items()} == {k: v.dtype for k, v in two.items()}
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("batch_size, batch_tokens", [(7, 8192), (64, 100), (1, 8192), (5, 1)])
 def test_every_sentence_once(tmp_path, batch_size, batch_tokens):
     rng = random.Random(0)

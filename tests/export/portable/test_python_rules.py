@@ -71,7 +71,14 @@ def test_texts_are_split_into_the_same_tokens(method):
         *("crf", "cnn", "bert_pieces", "BiLM"),
         *(
             pytest.param(kind, marks=pytest.mark.slow)
-            for kind in ("hmm", "bert_characters", "bert_words", "embedder", "BertPretrainer", "Elmo")
+            for kind in (
+                "hmm",
+                "bert_characters",
+                "bert_words",
+                "embedder",
+                "BertPretrainer",
+                "Elmo",
+            )
         ),
     ],
 )

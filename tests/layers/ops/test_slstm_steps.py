@@ -29,7 +29,7 @@ def gradients(layer, x):
     return tape.gradient(loss, [x, *variables], unconnected_gradients="zero")
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("form", FORMS)
 def test_gradient_is_that_of_autodiff(form, monkeypatch):
     layer, x = make(**FORMS[form]), tf.constant(batch())
@@ -134,6 +134,7 @@ def test_a_softmax_of_five_sigmoids_keeps_to_its_bounds(scale):
     assert_close(of_words, 1.0)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("form", ["paper", "softmax of words"])
 def test_large_weights_and_empty_sentences_overflow_nothing(form):
     layer = make(scale=1e4, **FORMS[form])

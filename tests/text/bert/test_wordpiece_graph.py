@@ -23,7 +23,7 @@ ALPHABET = strategies.one_of(
 TEXTS = strategies.lists(strategies.text(ALPHABET, max_size=12), max_size=4)
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("case", CASES["options"], ids=IDS)
 def test_core_operations_on_difficult_texts(case):
     assert case_tokenizer(case)(CASES["texts"], core_ops=True).to_list() == case["ids"]
