@@ -55,6 +55,7 @@ def test_a_model_that_tfreps_reads_by_mistake(added, monkeypatch, tmp_path):
         many_langs_parity.refusal("words", tmp_path, "none")
 
 
+@pytest.mark.slow
 def test_times(added, monkeypatch, tmp_path):
     many_langs_parity.write_case("words", tmp_path / "model")
     commands = []

@@ -54,7 +54,7 @@ def test_raw_texts(loaded):
     assert_close(output["sequence_output"][0, :3], expected_of(loaded)[0][-1])
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 def test_the_clips_matter(loaded):
     """Otherwise the comparison above would not notice them."""
     config = {**loaded.model.get_config(), "cell_clip": None, "projection_clip": None}
@@ -65,7 +65,7 @@ def test_the_clips_matter(loaded):
     assert np.abs(vectors[1:] - expected_of(loaded)[0][1:]).max() > 0.01
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 def test_a_saved_model(loaded, tmp_path):
     loaded.model.save(tmp_path / "model.keras")
     again = tf.keras.models.load_model(tmp_path / "model.keras")

@@ -86,8 +86,15 @@ def tagger(loaded):
     return TextTagger(Tagger(embedder, ["A", "B", "C"], use_crf=False), indexer)
 
 
-def test_tokens_of_a_tagger(tagger):
-    """Compares the signature before it is saved with the eager model."""
+@pytest.fixture
+def functions_run_eagerly():
+    tf.config.run_functions_eagerly(True)
+    yield
+    tf.config.run_functions_eagerly(False)
+
+
+def test_tokens_of_a_tagger(tagger, functions_run_eagerly):
+    """Compares the signature before it is saved with the model."""
     sentences, lengths = padded(TOKENS[:2]), tf.constant(LENGTHS[:2])
     found = open_for_export(tagger).from_tokens(sentences, lengths)
     expected = tagger.model.tag(tagger.indexer(sentences))

@@ -37,7 +37,7 @@ def randomize(model):
 def tagger():
     model = Tagger(encoder(), TAGS, dropout=0.0)
     randomize(model)
-    model.compile(keras.optimizers.SGD(0.0))
+    model.compile(keras.optimizers.SGD(0.0), run_eagerly=True)
     return model
 
 
@@ -63,6 +63,7 @@ def test_loss_of_fit_is_that_of_all_paths(tagger):
 
 @pytest.mark.slow
 def test_sample_weights_multiply_sentences_or_tokens(tagger):
+    tagger.compile(keras.optimizers.SGD(0.0))
     nll = negative_log_likelihoods(tagger)
     rows = np.array([0.5, 2.0, 0.0], "float32")
     tokens = np.where(IDS != 0, rows[:, None], 0.0).astype("float32")

@@ -171,7 +171,7 @@ def test_weights_of_tokens_replace_weights_of_tags():
     "name, options",
     [
         ("Classifier", {}),
-        ("Tagger", {}),
+        pytest.param("Tagger", {}, marks=pytest.mark.slow),
         pytest.param("Tagger", {"use_crf": False}, marks=pytest.mark.slow),
     ],
 )
@@ -286,7 +286,7 @@ def test_arguments_of_predict(capsys):
 
 def test_predict_computes_one_batch_at_a_time():
     """Outputs of batches of different widths cannot be joined in a graph, as Keras would."""
-    model, _ = make("Tagger")
+    model, _ = make("Tagger", use_crf=False)
     model.compile("sgd", steps_per_execution=2)
     assert model.predict(Batches(), verbose=0)["tags"].shape == (4, 9)
     assert model.steps_per_execution == 2

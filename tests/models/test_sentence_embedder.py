@@ -73,7 +73,7 @@ def test_a_text_without_tokens_has_a_vector_of_zeros():
 @pytest.mark.parametrize("hard", [False, True])
 def test_negatives_of_the_batch(hard):
     model = make(scale=7.0)
-    model.compile(keras.optimizers.SGD(0.0))
+    model.compile(keras.optimizers.SGD(0.0), run_eagerly=True)
     x = {"first": FIRST, "second": SECOND, **({"third": THIRD} if hard else {})}
     first, *others = (oracle(model, texts) for texts in x.values())
     candidates = np.concatenate(others)
@@ -93,7 +93,7 @@ def test_negatives_of_the_batch(hard):
 
 def test_labeled_similarities():
     model = make()
-    model.compile(keras.optimizers.SGD(0.0))
+    model.compile(keras.optimizers.SGD(0.0), run_eagerly=True)
     y = RNG.uniform(-1, 1, 6).astype("float32")
     first, second = oracle(model, FIRST), oracle(model, SECOND)
     losses = [(cosine(a, b) - t) ** 2 for a, b, t in zip(first, second, y, strict=True)]

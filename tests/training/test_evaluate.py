@@ -86,7 +86,7 @@ def confidences(trained, kind):
     return [x.label for x in found], np.array([list(x.probabilities.values()) for x in found])
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["labels", "tags"])
 def test_a_fitted_temperature_is_everywhere(kind, request, tmp_path):
     run, data = request.getfixturevalue(kind)

@@ -202,7 +202,7 @@ def _cosines(vectors):
 
 
 def _check_targets(y, vectors):
-    if vectors.shape[1] != 2 or tf.size(y).shape != () or not y.shape.rank:
+    if vectors.shape[1] != 2 or tf.size(y).shape != () or not tf.TensorShape(y.shape).rank:
         raise ValueError(
             "`y` must contain one similarity for each pair of `first` and `second` texts; got "
             f"shape {y.shape} for {vectors.shape[1]} texts per row."
