@@ -103,7 +103,7 @@ def test_classifier():
     assert_close(found["probabilities"], outputs["probabilities"])
     losses = []
     for each in model, plain:
-        each.compile("sgd")
+        each.compile("sgd", run_eagerly=True)
         losses.append(each.evaluate(FEATURES, np.array([0, 1, 2]), verbose=0, return_dict=True))
     assert losses[0] == losses[1]
 

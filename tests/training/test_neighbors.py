@@ -115,6 +115,7 @@ def test_what_cannot_be(run, tmp_path, capsys, content, flags, message):
     assert message in captured.err and len(captured.err.splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_the_most_similar_texts(tmp_path, capsys):
     path, model = tmp_path / "texts.txt", FOLDER / "model"
     lines = ["the hotel", "", "dogs", "the hotel", ": - )", "naive cafe"]
