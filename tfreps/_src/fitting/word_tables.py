@@ -65,7 +65,7 @@ def read_word_table(options, indexer, say) -> WordTable:
 
 
 def words_to_add(path: str, indexer: TokenIndexer, max_size: int | None) -> tuple[list[str], bool]:
-    """Returns the words of a file to add to the vocabulary, and False if `max_size` left some out.
+    """Returns the words of a file to add to the vocabulary, and False if there is no room for all.
 
     Words that the indexer changes before the lookup, such as words with capitals if it converts
     words to lower case, are left out, because no lookup finds them.

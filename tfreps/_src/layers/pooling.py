@@ -26,6 +26,8 @@ class Pooling(Configurable, keras.layers.Layer):
                       a = softmax_t(e_t @ query),  y = sum_t a_t h_t
         "first":      y = h_t of the first real token
 
+    Here `h_t` is the vector of token `t`; `kernel`, `bias` and `query` are learned.
+
     Args:
         pooling: str. One of `"mean"`, `"max"`, `"mean_max"`, `"mean_sqrt"`, `"attention"` and
             `"first"`. Defaults to `"mean"`.
