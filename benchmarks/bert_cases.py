@@ -38,7 +38,7 @@ AESPRESSO_CONFIG = {
     **{"type_vocab_size": 256, "hidden_act": "gelu", "pad_token_id": 0},
 }
 LABELS = ["O", "B-PER", "I-PER"]
-# How the names of arrays begin that never have one of the `PREFIXES`.
+# Names of arrays that begin with these strings get none of the `PREFIXES`.
 HEADS = "cls.", "classifier", "pre_classifier", "vocab_", "generator_", "discriminator_"
 # Taggers that read raw texts: options of transformers' tokenizers, and then pieces, sizes and
 # texts.

@@ -95,7 +95,8 @@ def forth(folder):
         source = folder / folder_name(case)
         expected = np.load(folder / "expected" / f"{expected_name(case)}.npz")
         model = READERS.get(case["kind"], BertEncoder.from_pretrained)(source)
-        encoder = BertEncoder.from_pretrained(source, num_layers=1)  # loads the first layer only
+        # This encoder loads only the first layer.
+        encoder = BertEncoder.from_pretrained(source, num_layers=1)
         found = [outputs_of(one, config_of(case)) for one in (model, model_encoder(model))]
         found.append(outputs_of(encoder, config_of(case)) | {"pooled_output": None})
         rows[row_name(case, "in")].append(max(difference(expected, one) for one in found))

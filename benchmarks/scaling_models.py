@@ -14,7 +14,7 @@ from tfreps.optimizers import FusedAdam, TF1Adagrad, build_optimizer
 VOCABULARY, NEGATIVES = 8000, 1024
 BILM = "elmo_small"
 BERT = {"hidden_dim": 256, "num_layers": 4, "num_heads": 4, "max_sequence_length": 64}
-TOKENS = {"bilm": 20, "bert": 64}  # number of tokens per row
+TOKENS = {"bilm": 20, "bert": 64}  # kind of model -> number of tokens per row
 MASKED = 10  # number of masked tokens per text
 UNTIMED_STEPS = 3
 

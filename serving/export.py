@@ -56,9 +56,8 @@ COMMAND = Command(
             ),
             "format": Option(
                 str, "saved_model", "Format of the export: a SavedModel for TensorFlow Serving and "
-                "tfreps serve, ONNX for ONNX Runtime, or LiteRT, formerly TensorFlow Lite. The "
-                "extras onnx and litert of tfreps install what the last two need.",
-                ["saved_model", *PORTABLE],
+                "tfreps serve, ONNX for ONNX Runtime, or LiteRT, formerly TensorFlow Lite. ONNX "
+                "and LiteRT need the extras onnx and litert of tfreps.", ["saved_model", *PORTABLE],
             ),
             "overwrite": Option(
                 bool, False, "Replace README.md, models.config and batching.config in DIR even if "

@@ -30,7 +30,10 @@ COMMAND = Command(
             "file": FILE,
         }),
         Group("output", "Outputs to print.", {
-            "json": Option(bool, False, "Print all outputs of the model as JSON lines."),
+            "json": Option(
+                bool, False, "Print all outputs of the model as JSON lines. By default, tags, "
+                "spans and labels are printed as text, and arrays are abbreviated.",
+            ),
             "status": Option(
                 bool, False, "Print the versions of the model and their states instead of sending "
                 "sentences.",
@@ -42,8 +45,8 @@ COMMAND = Command(
                 at_least=0, excludes="label",
             ),
             "signature": Option(
-                str, None, "Signature to call; its only input must be text. Defaults to "
-                "serving_default.",
+                str, None, "Name of the signature to call, whose only input must be text. Defaults "
+                "to serving_default.",
             ),
             "label": Option(str, None, "Label of the version to query, such as stable."),
         }),

@@ -36,7 +36,7 @@ COMMAND = Command(
     [
         Group("input", "Source of the text.", {
             "text": Option(
-                str, None, "Text file, or folder with .txt files, to use instead of Python's "
+                str, None, "Text file, or folder with .txt files, that is used instead of Python's "
                 "documentation. May be repeated.", repeated=True, metavar="PATH",
             ),
         }),

@@ -60,7 +60,8 @@ def build(options):
     folder = pathlib.Path(options.output)
     for path in (folder / f"{part}.conll" for part in PARTS):
         check_overwrite(path, options.overwrite)
-    found = {name: {} for name in PARTS}  # sentences are keys, so that each occurs once
+    # The keys are sentences, so that each sentence occurs once.
+    found = {name: {} for name in PARTS}
     total, seen = 0, set()
     for name, text in docstring_documents():
         part = part_of(name)
@@ -105,10 +106,12 @@ def tagged_sentences(text):
     """Yields a list of `(token, tag)` pairs for each sentence that contains code in backquotes."""
     for paragraph in paragraphs(text):
         marked = CODE.sub(lambda match: f"{BEGIN}{match[2].strip()}{END}", paragraph)
-        if "`" in marked or "**" in marked:  # unmatched marks are ambiguous
+        # Skips a paragraph with unmatched marks, which are ambiguous.
+        if "`" in marked or "**" in marked:
             continue
         for sentence in SENTENCE_END.split(marked):
-            if sentence.count(BEGIN) != sentence.count(END):  # the sentence ends within code
+            # Skips a sentence that ends within code.
+            if sentence.count(BEGIN) != sentence.count(END):
                 continue
             tagged = list(tag(TOKEN.findall(sentence)))
             code = sum(tag != "O" for _, tag in tagged)

@@ -112,7 +112,8 @@ COMMAND = Command(
                 ),
             ),
             "resume": Option(
-                bool, False, "Continue writing an incomplete output file.", excludes="overwrite"
+                bool, False, "Continue an output file that an interrupted command left incomplete.",
+                excludes="overwrite",
             ),
             "overwrite": OVERWRITE,
             "forget_sentences": Option(

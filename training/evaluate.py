@@ -46,8 +46,8 @@ COMMAND = Command(
                     many=True, required=True, metavar="FILE",
                 ),
                 "vectors": Option(
-                    str, None, "File of vectors for the data, written by 'tfreps embed'. Required "
-                    "if the model was trained on such vectors.", metavar="FILE",
+                    str, None, "File of vectors for the held-out data, written by 'tfreps embed'. "
+                    "Required if the model was trained on such vectors.", metavar="FILE",
                 ),
                 "format": Option(
                     str, None, "Format of the files: one of the formats of 'tfreps train-tagger' "

@@ -24,8 +24,8 @@ COMMAND = Command(
     __doc__,
     {
         "text": Option(
-            str, None, "Files with raw text, optionally gzipped, or glob patterns. With --format "
-            "folders, folders of labeled texts.", many=True, required=True, metavar="FILE",
+            str, None, "Files with raw text, or glob patterns. The files may be gzipped. With "
+            "--format folders, folders of labeled texts.", many=True, required=True, metavar="FILE",
         )
     },
     [

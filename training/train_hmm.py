@@ -23,7 +23,7 @@ from tfreps._src.runs.run_folder import RunFolder
 from tfreps._src.text.tokenizers import TOKENIZERS
 
 GRID = 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0
-FIRST = 0.1  # first value of the search
+FIRST = 0.1  # first value of the smoothing that the search tries
 ROUNDS = 2
 
 
@@ -172,7 +172,7 @@ def train(options):
     for part in ("validation", "test"):
         if parts[part]:
             results[part] = evaluate_tagger(trained, parts[part])
-    with held_back():  # signals wait, so that the run folder is complete
+    with held_back():  # signals are handled after this block, so that the run folder is complete
         unused = unused_options(options, own_options(COMMAND))
         run = RunFolder.create(options.run, COMMAND.name, vars(options), options.overwrite, unused)
         run.write_asset(run.vocabulary_path, indexer.vocabulary.write)

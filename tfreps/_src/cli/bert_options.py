@@ -29,7 +29,7 @@ TEXT = {
         "(records).", ["lines", "records"],
     ),
     "fields": Option(
-        str, ["text1", "text2"], "Names of the fields of a record that contain its sentences.",
+        str, ["text1", "text2"], "Names of the fields that contain the sentences of a record.",
         many=True, needs="format=records", metavar="NAME",
     ),
     "max_length": Option(
@@ -72,7 +72,7 @@ TASKS = {
         "--whole-words, share of the words.", above=0, below=1,
     ),
     "whole_words": Option(
-        bool, False, "Mask all pieces of a word together. Cannot be used with --tokens characters."
+        bool, False, "Mask all pieces of a word or none. Cannot be used with --tokens characters."
     ),
 }  # fmt: skip
 MODEL = {
@@ -89,13 +89,14 @@ MODEL = {
         ],
     ),
     "hidden_dim": Option(
-        int, None, "Width of the hidden vectors. Defaults to the width of --size.", at_least=1
+        int, None, "Width of the hidden vectors. Defaults to the width that --size sets.",
+        at_least=1,
     ),
     "num_layers": Option(
-        int, None, "Number of encoder layers. Defaults to the number of --size.", at_least=1
+        int, None, "Number of encoder layers. Defaults to the number that --size sets.", at_least=1
     ),
     "num_heads": Option(
-        int, None, "Number of attention heads per layer. Defaults to the number of --size.",
+        int, None, "Number of attention heads per layer. Defaults to the number that --size sets.",
         at_least=1,
     ),
     "intermediate_dim": Option(
@@ -113,20 +114,20 @@ MODEL = {
     "positions": Option(
         str, None, "Position vectors: learned (learned), the sines and cosines of the Transformer "
         "paper (sinusoidal), or a variant of these in which each dimension has its own wavelength "
-        "(sinusoidal_full_index). Defaults to the kind of --size.",
+        "(sinusoidal_full_index). Defaults to the kind that --size sets.",
         ["learned", "sinusoidal", "sinusoidal_full_index"],
     ),
     "max_sequence_length": Option(
         int, None, "Number of learned position vectors, which is the maximum number of tokens in a "
-        "text. Defaults to the number of --size.", at_least=1,
+        "text. Defaults to the number that --size sets.", at_least=1,
     ),
     "dropout": Option(
-        float, None, "Dropout rate of the hidden vectors. Defaults to the rate of --size or of the "
-        "--init model.", at_least=0, below=1,
+        float, None, "Dropout rate of the hidden vectors. Defaults to the rate that --size or the "
+        "--init model sets.", at_least=0, below=1,
     ),
     "attention_dropout": Option(
-        float, None, "Dropout rate of the attention weights. Defaults to the rate of --size or "
-        "of the --init model.", at_least=0, below=1,
+        float, None, "Dropout rate of the attention weights. Defaults to the rate that --size or "
+        "the --init model sets.", at_least=0, below=1,
     ),
 }  # fmt: skip
 TRAINING = {

@@ -353,7 +353,8 @@ class Command:
         """
         options = read_json(path).get("options") if path.is_file() else None
         if not isinstance(options, dict):
-            return {}  # no run, or a damaged one, which raises an error when it is opened
+            # The folder contains no run, or a damaged one. Opening a damaged run raises an error.
+            return {}
         names = [name for name in options if name in self.options and name not in OF_A_COMMAND]
         return {n: self._read(f"{path}: option {n!r}", n, options[n]) for n in names}
 

@@ -38,7 +38,7 @@ TEXT = {
 SIZES = {
     "filters": Option(
         json_or_text, None, "Filters of the character CNN, as a JSON list of [width, count] pairs. "
-        "Defaults to the filters of --size.",
+        "Defaults to the filters that --size sets.",
         must_be=(are_filters, "a list of [width, count] pairs, as in [[1,32],[2,64]]"),
         metavar="JSON",
     ),
@@ -46,8 +46,8 @@ SIZES = {
         int, None, "Width of the character vectors. Defaults to 16.", at_least=1
     ),
     "num_highways": Option(
-        int, None, "Number of highway layers after the character CNN. Defaults to the number of "
-        "--size.", at_least=0,
+        int, None, "Number of highway layers after the character CNN. Defaults to the number that "
+        "--size sets.", at_least=0,
     ),
     "activation": Option(
         str, None, "Activation function of the character CNN, such as relu or tanh. Defaults to "
@@ -58,12 +58,12 @@ SIZES = {
         "end. Longer tokens are truncated. Defaults to 50.", at_least=3,
     ),
     "units": Option(
-        int, None, "Width of the LSTM cell states in each direction. Defaults to the width of "
-        "--size.", at_least=1,
+        int, None, "Width of the LSTM cell states in each direction. Defaults to the width that "
+        "--size sets.", at_least=1,
     ),
     "projection_dim": Option(
         int, None, "Width of the LSTM hidden states in each direction, which are projections of "
-        "wider outputs. Defaults to the width of --size.", at_least=1,
+        "wider outputs. Defaults to the width that --size sets.", at_least=1,
     ),
     "num_layers": Option(
         int, None, "Number of LSTM layers in each direction. Defaults to 2.", at_least=1

@@ -148,7 +148,7 @@ def cut_texts(options, texts, bert=None) -> tuple[list[list[str]], int]:
                 f"most {longest:,}. Shorten it, or use --too-long truncate."
             )
         if bert is not None:
-            del own[longest - 1 : -1]  # keeps the final separator token
+            del own[longest - 1 : -1]  # removes the pieces before the final separator token
             num_truncated += 1
     return tokens, num_truncated
 

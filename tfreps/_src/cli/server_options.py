@@ -43,16 +43,18 @@ ADDRESSES = {
         str, "127.0.0.1", "Address to listen on; 0.0.0.0 accepts connections from other machines."
     ),
     "tls_cert": Option(
-        str, None, "TLS certificate (PEM) for both ports. Requires --tls-key.", needs="tls_key",
-        metavar="FILE",
+        str, None, "File with the TLS certificate (PEM) for both ports. Requires --tls-key.",
+        needs="tls_key", metavar="FILE",
     ),
     "tls_key": Option(
-        str, None, "Private key (PEM) of the TLS certificate.", needs="tls_cert", metavar="FILE"
+        str, None, "File with the private key (PEM) of the TLS certificate. Requires --tls-cert.",
+        needs="tls_cert", metavar="FILE",
     ),
     "allow_host": Option(
-        str, [], "Host name of this server, in addition to localhost and IP addresses. REST "
-        "requests to other names are rejected with HTTP status 403 if this option is given or "
-        "--host is a loopback address. May be repeated.", repeated=True, metavar="NAME",
+        str, [], "Host name of this server that REST requests may use, in addition to localhost "
+        "and IP addresses. Requests to other names are rejected with HTTP status 403 if this "
+        "option is given or --host is a loopback address. May be repeated.", repeated=True,
+        metavar="NAME",
     ),
     "allow_origin": Option(
         str, [], "Web site whose pages may send requests, such as https://example.org; * allows "

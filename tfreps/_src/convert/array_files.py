@@ -122,7 +122,8 @@ def write_folder(
         text.write_text(json.dumps(dict(config), indent=2) + "\n", encoding="utf-8")
         with replacing(folder / SINGLE) as weights:
             made = {name: np.asarray(make(), order="C") for name, make in arrays.items()}
-            save_file(made, weights, metadata={"format": "pt"})  # required by transformers
+            # Transformers requires this metadata.
+            save_file(made, weights, metadata={"format": "pt"})
             # Safetensors creates files that only their owner can read.
             weights.chmod(text.stat().st_mode)
             (folder / "config.json").unlink(missing_ok=True)

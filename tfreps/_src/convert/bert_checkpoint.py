@@ -30,7 +30,7 @@ from tfreps._src.models.tagger import Tagger
 
 Model = TypeVar("Model")
 
-# Options that the arrays determine; callers cannot change them.
+# Options that the arrays of a checkpoint determine, so callers cannot change them.
 FIXED = (
     "vocabulary_size",
     "hidden_dim",

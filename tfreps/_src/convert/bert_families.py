@@ -142,7 +142,7 @@ ELECTRA = Family(
     pooler_activation="gelu",
     label_dropout=_BERT_DROPOUT,
     tag_dropout=_BERT_DROPOUT,
-    without_effect=(  # keys of the multiple choice head
+    without_effect=(  # these keys belong to the multiple choice head
         "summary_type",
         "summary_use_proj",
         "summary_activation",
@@ -158,7 +158,8 @@ ELECTRA = Family(
     token_biases=("generator_lm_head.bias",),
     label_head="classifier.out_proj",
     masked_lm_activation="gelu",
-    # The heads that detect replaced tokens, choose one of several texts, and answer questions.
+    # Arrays of the heads that detect replaced tokens, choose one of several texts, and answer
+    # questions.
     unused=("discriminator_predictions.", "sequence_summary.", "qa_outputs."),
 )
 FAMILIES = {family.model_type: family for family in (BERT, DISTILBERT, ELECTRA)}

@@ -13,12 +13,12 @@ import time
 from collections.abc import Mapping
 from typing import NamedTuple
 
-KINDS = "none", "mirrored", "multiworker"  # where to train; see `open_strategy`
+KINDS = "none", "mirrored", "multiworker"  # where a model is trained; see `open_strategy`
 NAME = "TF_CONFIG"
 EXAMPLE = (
     '{"cluster": {"worker": ["host0:2222", "host1:2222"]}, "task": {"type": "worker", "index": 0}}'
 )
-JOBS = "chief", "worker"  # the jobs in the order of their indices
+JOBS = "chief", "worker"  # names of the jobs in the order of their indices
 ADDRESS = re.compile(r"(\[[0-9A-Fa-f:.]+(?:%\w+)?\]|[^\s:/@\[\]]+):([0-9]{1,5})")
 LAST_PORT = 65535
 CONNECT_SECONDS = 1.0

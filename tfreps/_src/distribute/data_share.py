@@ -130,7 +130,7 @@ class OwnBatches:
 
     def __init__(self, batches, workers):
         self.own, self.workers = batches, workers
-        self._sizes = {}  # epoch -> number of batches
+        self._sizes = {}  # number of an epoch -> number of batches in it
         if hasattr(batches, "num_tokens"):
             self.num_tokens = int(workers.sum([batches.num_tokens])[0])
         if hasattr(batches, "total_steps"):

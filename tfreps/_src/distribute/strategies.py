@@ -12,7 +12,7 @@ from tfreps._src.distribute.cluster import KINDS, NAME, read_cluster, wait_for_w
 WAIT, WAIT_SECONDS = "TFREPS_WORKER_WAIT", 600.0
 
 
-@functools.cache  # a process can have only one strategy
+@functools.cache  # cached, because a process can have only one strategy
 def open_strategy(kind=None):
     """Returns the strategy of this process, which is opened at the first call.
 

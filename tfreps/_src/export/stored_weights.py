@@ -51,7 +51,8 @@ class StoredWeights:
         variables = {id(v): v for model in models for v in model.variables}
         self.models: Sequence[keras.Model] = models
         self.variables: list[Any] = list(variables.values())
-        self.stored: list[tuple[Any, _Rounded]] = []  # (variable, function that returns its value)
+        # Pairs of a variable and a function that returns its stored value.
+        self.stored: list[tuple[Any, _Rounded]] = []
 
     @property
     def precision(self) -> Literal["float32", "bfloat16"]:

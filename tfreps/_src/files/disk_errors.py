@@ -9,7 +9,8 @@ from collections.abc import Iterator
 
 Path = str | os.PathLike[str]
 
-# System errors for a file that cannot grow. Other errors of libraries can contain their messages.
+# System errors for a file that cannot grow. Libraries may raise other errors that contain the
+# messages of these errors.
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 SPARE = 2**20  # bytes that `check_space` adds for the headers and indices of a file format
 

@@ -5,7 +5,8 @@ import io
 import os
 import zlib
 
-# Errors that Python raises for damaged gzip files. The first is an OSError.
+# Errors that Python raises for damaged gzip files. As `BadGzipFile` is an OSError, these errors
+# must be caught before OSError.
 GZIP_ERRORS = (gzip.BadGzipFile, zlib.error, EOFError)
 
 

@@ -86,7 +86,8 @@ def _size_error(found: h5py.Dataset, file_size: int) -> str | None:
     stored = found.id.get_storage_size()
     packed = found.id.get_create_plist().get_nfilters()
     claimed = math.prod(found.shape) * found.dtype.itemsize
-    block = math.prod(found.chunks or ()) * found.dtype.itemsize  # h5py decompresses whole chunks
+    # Bytes of one chunk, because h5py decompresses whole chunks.
+    block = math.prod(found.chunks or ()) * found.dtype.itemsize
     if stored > file_size:
         return f"it claims {stored:,} bytes in a file of {file_size:,} bytes"
     if claimed > stored * (LARGEST_RATIO if packed else 1):

@@ -34,10 +34,11 @@ class FitPlan:
 
     epochs: int  # maximum number of passes over the data
     monitor: str  # metric that determines the best model, such as "val_f1"
-    patience: int | None = None  # epochs without improvement after which training stops
+    patience: int | None = None  # number of epochs without improvement after which training stops
     time_limit_minutes: float | None = None
     evaluate_at_time_limit: bool = False  # whether to evaluate an epoch that the time limit ended
-    checkpoint_every: int = 500  # steps between checkpoints; one is also saved after each epoch
+    # Number of steps between checkpoints; one is also saved after each epoch.
+    checkpoint_every: int = 500
     resume: bool = False  # whether to continue from the newest checkpoint in the run folder
 
 

@@ -11,7 +11,7 @@ import tensorflow as tf
 
 SPANS = "span_types", "span_starts", "span_ends"
 CHARACTERS = "span_start_chars", "span_end_chars"
-# Outputs that `signature_rows` does not return by their names.
+# Outputs of a signature that `signature_rows` combines instead of returning them by name.
 PARTS = *SPANS, *CHARACTERS, "span_confidences", "num_spans", "sequence_len"
 
 

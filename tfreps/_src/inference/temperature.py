@@ -174,7 +174,7 @@ def _zero(slope: Callable[[float], float]) -> float:
         )
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        if slope(math.exp(middle)) > 0:  # the NLL decreases with the temperature
+        if slope(math.exp(middle)) > 0:  # the NLL decreases as the temperature rises
             low = middle
         else:
             high = middle

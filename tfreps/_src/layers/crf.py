@@ -239,11 +239,11 @@ class CRF(Configurable, keras.layers.Layer):
         tags: tf.Tensor | None = None,
         sample_weight: Array | None = None,
     ) -> tuple[tf.Tensor, tf.Tensor]:
-        if mask is None:  # Keras passes its own mask only to a call with one tensor
+        if mask is None:  # Keras passes its own mask only if a call has a single tensor
             mask = hidden_mask(inputs)
         if tags is not None:
             loss = self.loss(inputs, tags, mask, sample_weight)
-            self.add_loss(tf.cast(loss, self.variable_dtype))  # dtype of regularization losses
+            self.add_loss(tf.cast(loss, self.variable_dtype))  # Keras adds losses in this dtype
         return self.decode(inputs, mask)
 
     def loss(

@@ -7,7 +7,8 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-TensorLike = tf.Tensor | np.ndarray | Sequence[Any] | float  # what `tf.convert_to_tensor` accepts
+# Values that `tf.convert_to_tensor` accepts.
+TensorLike = tf.Tensor | np.ndarray | Sequence[Any] | float
 
 
 class TagMetric(keras.metrics.Metric):

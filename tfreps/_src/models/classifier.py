@@ -161,7 +161,8 @@ class Classifier(PublishedClassifier, SentenceLossModel, keras.Model):
         if self.linear is not None:
             linear = self.linear(features, training=training)
             length = tf.reduce_sum(tf.cast(linear["mask"], "float32"), 1, keepdims=True)  # [B, 1]
-            scores = tf.reduce_sum(linear["sequence_output"], 1)  # [B, N], 0 on padding
+            # [B, N], sums of the scores of real tokens.
+            scores = tf.reduce_sum(linear["sequence_output"], 1)
             logits += scores / tf.sqrt(tf.maximum(length, 1.0))
         return {"logits": logits, "probabilities": tf.nn.softmax(logits / self.temperature)}
 

@@ -48,7 +48,8 @@ def weights_by_name(layer) -> dict:
     If several weights have the same name, `_1` is appended to that of the second, and so on.
     """
     prefixes = {id(weight): "" for weight in layer.weights}
-    for path, inner in inner_layers(layer):  # outer layers first, so the innermost sets the name
+    # Outer layers come first, so the innermost layer sets the name.
+    for path, inner in inner_layers(layer):
         prefixes |= {id(weight): f"{path}/" for weight in inner.weights}
     named = {}
     for weight in layer.weights:

@@ -8,7 +8,7 @@ import numpy as np
 
 ARGUMENTS = "initial", "transitions", "emissions", "end"
 TABLES = "initial", "transition", "emission", "end"
-LOG_ZERO = -1e4  # replaces log 0; finite, so that a path with fewer zeros scores higher
+LOG_ZERO = -1e4  # replaces log 0. It is finite, so that a path with fewer zeros scores higher
 
 
 class HMMCounts:

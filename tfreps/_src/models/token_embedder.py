@@ -201,7 +201,7 @@ class TokenEmbedder(WholeModel, keras.Model):
         if self.vector_layers:
             shape = None, self.vector_layers, None, self.vector_dim
             specs.append(tf.TensorSpec(shape, "float32", "vectors"))
-            if len(specs) == 1:  # no other input shows which tokens are real
+            if len(specs) == 1:  # without other inputs, only the mask shows which tokens are real
                 return with_optional([*specs, mask])
         return with_optional(specs, mask)
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 X_AXES = ("epoch", "step")
 XAxis = Literal["epoch", "step"]
-History = list[dict[str, Any]]  # the lines of a history.jsonl
+History = list[dict[str, Any]]  # the parsed lines of a history.jsonl
 RUNS = {"train": "--", "validation": "-"}
 ASIDE = "training/"  # prefix of metrics of the training process, such as the learning rate
 PANELS = 4  # number of panels per row

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from tfreps._src.plots.canvas import matplotlib_module
 
-PLAIN = "DejaVu Sans"  # included in matplotlib
+PLAIN = "DejaVu Sans"  # this font is included in matplotlib
 # Fonts with Chinese, Japanese or Korean characters, in order of preference.
 WIDE = (
     "Noto Sans CJK SC",
@@ -31,7 +31,8 @@ WIDE = (
     "Yu Gothic",
     "Malgun Gothic",
 )
-NO_LETTERS = ("Last Resort", "LastResort", "Adobe Blank")  # draw a box for every character
+# These fonts draw a box for every character.
+NO_LETTERS = ("Last Resort", "LastResort", "Adobe Blank")
 SHOWN = 8  # maximum number of characters in a hint
 
 

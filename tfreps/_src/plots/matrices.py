@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 MOST_NAMES = 100  # limit per axis; an axis with more names shows numbers instead
-ROOM = 0.22  # inches per name
+ROOM = 0.22  # inches of the figure per name of a row or column
 WITHOUT_NAMES = 8.0  # inches per side of a matrix without names
 LIGHT = 0.65  # share of the color range above which the text in a cell is black
 UPRIGHT = 2  # column names of at most this many characters are not rotated

@@ -14,7 +14,7 @@ from tfreps._src.files.file_hash import file_hash
 from tfreps._src.presets.cache_folder import folder_of, missing
 from tfreps._src.presets.connection_errors import naming_source
 
-TIMEOUT = 10  # seconds until a server must respond to the first request
+TIMEOUT = 10  # maximum number of seconds until a server responds to the first request
 HINT = (
     "Check the address and the connection, and try again. A partial download is resumed if the "
     "server supports this."
@@ -107,7 +107,7 @@ def _is_page(path: pathlib.Path) -> bool:
 def _size_and_tag(url: str) -> tuple[int | None, str | None]:
     """Returns the size and the ETag of the file at a URL, each of which is `None` if unknown."""
     response = get_session().head(url, follow_redirects=True, timeout=TIMEOUT, headers=PLAIN)
-    if response.status_code in (403, 405, 501):  # some servers support only GET
+    if response.status_code in (403, 405, 501):  # some servers do not support HEAD requests
         return None, None
     hf_raise_for_status(response)
     size = response.headers.get("content-length")

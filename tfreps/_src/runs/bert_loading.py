@@ -75,7 +75,8 @@ def load_pretrainer(
             model = read_pretrainer(checkpoint, next_sentence, **changes)
             tokenizer = published_tokenizer(found.path, model.encoder)
     if not model.next_sentence and model.encoder.pooler_dense is not None:
-        model.encoder.pooler_dense.trainable = False  # its output is not used
+        # The pooled output is not used without next-sentence prediction.
+        model.encoder.pooler_dense.trainable = False
     return model, tokenizer
 
 

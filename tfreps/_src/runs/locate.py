@@ -26,7 +26,7 @@ SHOWN = 5  # names of files that an error lists
 class Kind(NamedTuple):
     """Kind of files that contain a model, with the functions that recognize and open them."""
 
-    name: str  # description in error messages
+    name: str  # description of the kind in error messages
     is_here: Callable[[pathlib.Path], bool]  # returns True if a path has files of this kind
     open: Callable[[pathlib.Path], Any]
 

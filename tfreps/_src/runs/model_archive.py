@@ -42,7 +42,7 @@ def load_archive(path: str | os.PathLike[str]) -> Any:
 
     try:
         return keras.models.load_model(path, compile=False, safe_mode=True)
-    except Exception as error:  # zip, HDF5, JSON and Keras raise different errors
+    except Exception as error:  # the readers of zip, HDF5, JSON and Keras raise different errors
         raise ValueError(refusal(path, error)) from error
 
 

@@ -13,7 +13,7 @@ from tfreps._src.runs.model_archive import load_archive, save_archive
 from tfreps._src.runs.run_lock import LOCK, RunInUse, locked
 from tfreps._src.runs.run_manifest import MANIFEST, check_assets, forget_asset, record_asset
 
-if TYPE_CHECKING:  # so that a folder can be opened without loading Keras and TensorFlow
+if TYPE_CHECKING:  # imported for types only, so that a folder can be opened without loading Keras
     import keras
 
     from tfreps._src.text.vocabulary import Vocabulary

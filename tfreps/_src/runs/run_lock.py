@@ -30,7 +30,7 @@ def locked(folder: str | os.PathLike[str], command: str) -> Iterator[None]:
     exist is created, and removed at the end if it is still empty. Other processes raise a
     `RunInUse`, whose message contains `command`.
     """
-    import filelock  # imported here, because only commands that write into a run need it
+    import filelock  # imported here, because only commands that write into a run folder need it
 
     folder = pathlib.Path(folder)
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
@@ -78,5 +78,6 @@ def _holder(path: pathlib.Path) -> str:
         holder = read_json(path)
         on = "" if holder["host"] == socket.gethostname() else f" on {holder['host']}"
         return f"process {holder['pid']}{on} (`tfreps {holder['command']}`) is writing to it"
-    except (OSError, ValueError, KeyError):  # the file is incomplete, or unreadable on Windows
+    except (OSError, ValueError, KeyError):
+        # Raised if the file is incomplete, or cannot be read on Windows.
         return "another process is writing to it"

@@ -64,7 +64,7 @@ class ModelServer:
                 app = RestApp(self._core, make_routes(self) if make_routes else ())
                 self._rest = RestFront(RequestGuard(app.asgi, options), options)
         except Exception:
-            self.stop(0)  # closes the other port
+            self.stop(0)  # closes the port that was opened
             raise
         self.rest_port: int | None = self._rest and self._rest.port
         self.grpc_port: int | None = self._grpc and self._grpc.port
@@ -102,7 +102,8 @@ class ModelServer:
         until = time.monotonic() + timeout
         self._core.pool.ask_to_stop()
         on_loop(self._stop_fronts(timeout))
-        self._core.pool.stop(until - time.monotonic())  # a version may still be loading
+        # Waits, because a version may still be loading.
+        self._core.pool.stop(until - time.monotonic())
         return not self._core.in_progress
 
     async def _stop_fronts(self, timeout: float) -> None:

@@ -68,7 +68,8 @@ class TokenStream:
         held = self._held + text
         cut = self._cut(held)
         if self.method in ("treebank", "words"):
-            # The text after the cut affects the tokens before it.
+            # Both parts are tokenized together, because the text after the cut affects the tokens
+            # before it.
             rows = tokenize([held], self.method)
         else:
             rows = tokenize([held[:cut], held[cut:]], self.method)
@@ -118,7 +119,7 @@ def _places(text: str, tokens: Sequence[str]) -> Iterator[tuple[int, int]]:
 
 def _cuts(method: Method | WordSplitter) -> Callable[[str], int]:
     """Returns a function from a text to the length of its longest beginning with final tokens."""
-    if method in ("characters", "words"):  # `append` holds the last word back
+    if method in ("characters", "words"):  # `append` holds back the last word, which may continue
         return len
     if method == "treebank":
         return _start_of_last_complete_word
@@ -135,7 +136,7 @@ def _cuts(method: Method | WordSplitter) -> Callable[[str], int]:
 
 def _start_of_last_complete_word(text: str) -> int:
     end = len(text)
-    while end and not text[end - 1].isspace():  # a word that may continue
+    while end and not text[end - 1].isspace():  # skips the last word, which may continue
         end -= 1
     start = len(text[:end].rstrip())
     while start and not text[start - 1].isspace():

@@ -15,7 +15,7 @@ Method = Literal["spaces", "characters", "words", "treebank"]
 # all white space except \t, \n, \v, \f and \r. It also contains the space, which does no harm.
 _OTHER_WHITE_SPACE = r"[\p{Z}\x{85}\x1c-\x1f]"
 
-# Members of an RE2 character class: the characters for which str.isspace is true.
+# Part of an RE2 character class that contains all characters for which str.isspace is true.
 _WHITE_SPACE = r"\s\v\p{Z}\x{85}\x1c-\x1f"
 
 # "words" follows the rules WB3c, WB4, WB15 and WB16 of Unicode's standard 29. These characters

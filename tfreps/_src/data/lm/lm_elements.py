@@ -12,9 +12,9 @@ from tfreps._src.files.argument_checks import check_integers
 from tfreps._src.text.vocabulary import Vocabulary
 
 Characters = Literal["ids", "table"]  # form of the character ids; see `LMBatches`
-# A tuple (word_rows, targets, unknown_characters); see `to_dataset`.
+# Batch as a tuple (word_rows, targets, unknown_characters); see `to_dataset`.
 Batch = tuple[np.ndarray, np.ndarray, np.ndarray]
-_GROUP = 8  # batches passed from Python to TensorFlow at once; each transfer costs 0.4 ms
+_GROUP = 8  # number of batches passed from Python to TensorFlow at once; each transfer costs 0.4 ms
 
 
 def to_dataset(

@@ -52,7 +52,8 @@ class LMStream:
 
     def next_batch(self) -> tuple[np.ndarray, np.ndarray] | None:
         """Returns the word rows and target ids of the next batch, or `None` at the end."""
-        own = np.minimum(self._left, self.unroll_steps)  # [B], from the row's current sentence
+        # [B], positions taken from the row's current sentence.
+        own = np.minimum(self._left, self.unroll_steps)
         need = self.unroll_steps - own
         first_slice = self._position
         bounds = self._pull(need.tolist())
@@ -166,7 +167,7 @@ class LMStream:
     def _restore_rows(self, rows: list[list[int]]) -> None:
         """Initializes the buffer with `rows`, the words that remain of each row's sentence."""
         self._left = np.array([len(row) for row in rows])  # [B], remaining positions of each row
-        self._at = np.cumsum(self._left) - self._left  # [B], where they begin in the buffer
+        self._at = np.cumsum(self._left) - self._left  # [B], start of these positions in the buffer
         self._inputs = np.array([n for row in rows for n in row], np.int32)
         shifted = [n for row in rows if row for n in [*row[1:], LINE_END]]
         self._targets = as_targets(np.array(shifted, np.int32), self.vocabulary, self.reverse)

@@ -206,7 +206,7 @@ class MaskedLMBatches:
         token_ids = np.full([len(texts.first), length], self.tokenizer.padding_id, np.int32)
         token_ids[:, 0] = self.tokenizer.start_id
         segment_ids = np.zeros_like(token_ids)
-        begin = np.ones_like(texts.first)  # [B], where the segment begins in its row
+        begin = np.ones_like(texts.first)  # [B], position in each row at which the segment begins
         parts = [(texts.first, texts.first_end), (texts.second, texts.second_end)]
         for segment, (first, end) in enumerate(parts[: 1 + self.next_sentence]):
             stop = begin + end - first

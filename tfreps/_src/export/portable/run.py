@@ -17,7 +17,7 @@ import sys
 
 import numpy as np
 
-BATCH = 8  # texts per call of the model
+BATCH = 8  # maximum number of texts in a call of the model
 BOUNDARIES = {"<S>": [257], "</S>": [258]}  # character ids of the ends of a sentence
 SPAN = "types", "starts", "ends", "confidences"
 

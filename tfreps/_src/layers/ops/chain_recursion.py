@@ -125,7 +125,8 @@ def recur(step, state, inputs, outputs, reverse=False, after_block=None):
         body,
         (first, state, arrays),
         shapes if is_portable() else None,
-        parallel_iterations=1,  # each iteration depends on the previous one
+        # Iterations cannot overlap, because each depends on the previous one.
+        parallel_iterations=1,
     )
     return state, arrays if is_portable() else tuple(array.concat() for array in arrays)
 

@@ -7,7 +7,8 @@ import pathlib
 CPU_INFO = pathlib.Path("/proc/cpuinfo")  # only Linux has this file
 # Instructions that multiply bfloat16 numbers, by their name on x86 or Arm, the fastest first.
 BFLOAT16_INSTRUCTIONS = "amx_bf16", "avx512_bf16", "bf16"
-# Values of ONEDNN_MAX_CPU_ISA (formerly DNNL_MAX_CPU_ISA) that allow no such instruction.
+# Environment variables that limit the instructions of oneDNN, and their values under which it
+# multiplies no bfloat16 numbers.
 LIMITS = "ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA"
 WITHOUT_BFLOAT16 = {"SSE41", "AVX", "AVX2", "AVX2_VNNI", "AVX2_VNNI_2"}
 WITHOUT_BFLOAT16 |= {"AVX512_CORE", "AVX512_CORE_VNNI"}

@@ -93,7 +93,7 @@ class GrpcFront:
         self._core.pool.watchers.append(lambda: on_loop(self.report_health()))
 
     async def _start(self):
-        await self.report_health()  # the status is set before the first probe
+        await self.report_health()  # sets the status before health probes can ask for it
         await self._server.start()
         self._watch = asyncio.create_task(self._watch_health())
 

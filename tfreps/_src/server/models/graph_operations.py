@@ -124,7 +124,7 @@ def touches(node):
     if node.op in WITH_FILES:
         attribute, harmless = WITH_FILES[node.op]
         value = node.attr[attribute]
-        # The caller of the function sets the value of a placeholder.
+        # A placeholder gets its value from the caller of the function, so it may be any value.
         return bool(value.placeholder) or not re.fullmatch(harmless, value.s, re.S)
     name = node.op.removeprefix("Experimental")
     return node.op not in PLAIN and (name in NAMES or re.sub(r"V\d+$", "", name) in NAMES)

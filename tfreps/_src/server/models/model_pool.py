@@ -116,7 +116,7 @@ class ServedModel:
     def _folder(self, number):
         try:
             return version_folder(self.config.base_path, number)
-        except ValueError:  # the folder was removed
+        except ValueError:  # raised if the folder was removed
             return None
 
     def _bring_up(self, number):

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from tfreps._src.server.requests.serving_error import ServingError
 from tfreps._src.server.requests.ticket import Ticket
 
-SLACK = 1.0  # seconds beyond its time limit after which a call counts as stuck
+SLACK = 1.0  # number of seconds beyond its time limit after which a call counts as stuck
 
 
 @dataclasses.dataclass(eq=False)

@@ -12,7 +12,8 @@ from tfreps._src.server.requests.serving_metrics import ServingMetrics
 from tfreps._src.server.requests.ticket import Ticket, too_late
 
 SIGNATURE_DEF = "signature_def"  # the only kind of metadata that is supported
-SMALL = 2**14  # maximum size in bytes of a request that is parsed on the loop, not in a thread
+# Maximum size in bytes of a request that is parsed in the event loop, not in a thread.
+SMALL = 2**14
 
 
 class ServingCore:
@@ -109,7 +110,7 @@ class ServingCore:
         code = "OK"
         try:
             yield
-        except asyncio.CancelledError:  # the client has disconnected
+        except asyncio.CancelledError:  # raised if the client has disconnected
             code = "CANCELLED"
             raise
         except Exception as error:

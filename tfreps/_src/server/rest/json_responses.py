@@ -106,7 +106,7 @@ def small_array(name, array):
 def leaves(name, array):
     """Returns a list with the JSON of each element of an array of rank 1."""
     kind = array.dtype.kind
-    if kind == "f":  # the shortest decimals that read back as the same float32 or float64
+    if kind == "f":  # these are the shortest decimals that read back as the same float32 or float64
         texts = array.astype(np.promote_types(array.dtype, np.float32)).astype(str).tolist()
         return texts if np.isfinite(array).all() else [SPECIAL.get(text, text) for text in texts]
     if kind in "biu":

@@ -80,7 +80,7 @@ def text_models(core):
         try:
             with core.pool.lease(name) as (version, servable):
                 signature = text_signature(servable)
-        except ServingError:  # no version is loaded
+        except ServingError:  # raised if no version of the model is loaded
             continue
         if signature is not None:
             outputs = sorted(signature.outputs)

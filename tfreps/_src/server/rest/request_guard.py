@@ -133,7 +133,7 @@ def is_own(origin, host):
         port = PORTS.get(page.scheme)
         there = (page.hostname, page.port or port)
         here = (asked.hostname, asked.port or port)
-    except ValueError:  # the port is not a number
+    except ValueError:  # raised if the port is not a number
         return False
     return page.hostname is not None and there == here
 
@@ -159,5 +159,5 @@ def is_loopback(host):
     try:
         address = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)[0][4][0]
         return ipaddress.ip_address(address.partition("%")[0]).is_loopback
-    except OSError:  # the address does not exist; listening on it raises a clearer error
+    except OSError:  # raised if the address does not exist; listening on it raises a clearer error
         return True

@@ -37,7 +37,8 @@ class RestClient:
         self._address = address.rstrip("/")
         self._timeout = timeout
         self._session = requests.Session()
-        self._session.trust_env = False  # ignores proxies and stored passwords
+        # The session ignores proxies and stored passwords of the environment.
+        self._session.trust_env = False
         self._session.verify = True if ca_file is None else os.fspath(ca_file)
         self._outputs: dict[tuple[str, str], str] = {}
 
@@ -78,7 +79,8 @@ class RestClient:
         url = self.url(model, version, label)
         body = {"instances": texts, **({"signature_name": signature} if signature else {})}
         rows = self._request("POST", f"{url}:predict", json.dumps(body).encode())["predictions"]
-        if rows and not isinstance(rows[0], dict):  # a single output has no name
+        # A row of a model with a single output is not a dict of outputs.
+        if rows and not isinstance(rows[0], dict):
             name = self._only_output(url, signature)
             return [{name: row} for row in rows]
         return rows

@@ -11,7 +11,7 @@ from tfreps._src.server.requests.event_loop import on_loop
 from tfreps._src.server.requests.listening_socket import listening_socket
 
 GOODBYE = 0.2  # seconds between checks of whether a connection can be closed
-LAST_CALL = 0.5  # seconds during shutdown in which requests may still arrive
+LAST_CALL = 0.5  # seconds of a shutdown in which new requests are still accepted
 CLOSE = (b"connection", b"close")
 MOST_CHUNKS = 2**16  # maximum number of chunks in a request; parsing one takes about 6 microseconds
 

@@ -25,7 +25,8 @@ WHOLE = "tokenizer.json"
 ADDED = "added_tokens.json"
 OWN = "tfreps_tokenizer.json"
 SPECIALS_MAP = "special_tokens_map.json"
-DICTIONARIES = ("bert_word2idx_extend.json", "bert_word2idx.json")  # files of aespresso
+# Dictionaries that aespresso's code writes.
+DICTIONARIES = ("bert_word2idx_extend.json", "bert_word2idx.json")
 SOURCES = (OWN, VOCABULARY, WHOLE, *DICTIONARIES)  # files from which a tokenizer can be read
 
 

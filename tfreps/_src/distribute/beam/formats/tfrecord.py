@@ -94,7 +94,8 @@ def _flat(name, value, kind=None):
             yield from _flat(f"{name}_{key}", each)
     elif kind is not None and pa.types.is_list(kind) and pa.types.is_struct(kind.value_type):
         for field in kind.value_type:
-            if pa.types.is_list(field.type):  # the tokens of a span follow from its position
+            # Leaves out the tokens of a span, which its position determines.
+            if pa.types.is_list(field.type):
                 continue
             values = [each[field.name] for each in value]
             if None not in values:  # spans of tokens have no positions in characters
