@@ -79,8 +79,8 @@ def saved_model_folder(folder):
         if (found / "saved_model.pb").is_file():
             return found
     raise ValueError(
-        f"{folder} is not a SavedModel: it has no saved_model.pb and no version that has one. "
-        "Expected a folder written by `tfreps export`."
+        f"{folder} is not a SavedModel: it contains neither a saved_model.pb nor a numbered "
+        "version with one. Expected a folder written by `tfreps export`."
     )
 
 
@@ -93,25 +93,28 @@ def load_signature(folder, name):
     try:
         signatures = load_saved_model(str(folder)).signatures
     except Exception as error:  # damaged protobufs and missing files raise various types
-        raise ValueError(f"{folder} cannot be loaded as a SavedModel: {error}") from error
+        raise ValueError(
+            f"{folder} cannot be loaded as a SavedModel; expected a folder written by `tfreps "
+            f"export`. The error of TensorFlow is: {error}"
+        ) from error
     if name not in signatures:
         known = ", ".join(signatures) or "none"
         raise ValueError(
-            f"--signature must name a signature of {folder} (it has {known}); got {name!r}."
+            f"--signature must name a signature of {folder}, which has {known}; got {name!r}."
         )
     signature = signatures[name]
     takes = set(signature.structured_input_signature[1])
     if takes not in ({"text"}, {"tokens", "sequence_len"}):
         raise ValueError(
-            f"--signature must name a signature that takes sentences; {name!r} takes "
-            f"{', '.join(sorted(takes))}. Use default or tokens."
+            f"--signature must name a signature that takes sentences; {name!r} takes the "
+            f"inputs {', '.join(sorted(takes))}. Use default or tokens."
         )
     names = set(signature.structured_outputs)
     if "sequence_len" not in names or not names & set(DESCRIBED_BY):
         raise ValueError(
-            f"{folder} is not an export written by tfreps: the signature {name!r} must have the "
-            f"output sequence_len and one of the outputs {', '.join(DESCRIBED_BY)}; it has "
-            f"{', '.join(sorted(names))}."
+            f"{folder} is not an export written by tfreps: the signature {name!r} must have "
+            f"the output sequence_len and one of the outputs {', '.join(DESCRIBED_BY)}; got "
+            f"{', '.join(sorted(names))}. Export the model again with `tfreps export`."
         )
     return signature
 

@@ -68,7 +68,10 @@ def serve(options):
     """Runs the server until a signal arrives or --try is finished; returns the exit code."""
     if bool(options.folders) == bool(options.model_config):
         given = "both" if options.folders else "neither"
-        raise ValueError(f"Expected either base paths of models or --model-config; got {given}.")
+        raise ValueError(
+            f"Expected either the base paths of models or --model-config; got {given}. Give "
+            "exactly one of the two."
+        )
     options.sentence = vars(options)["try"]
     stopped = threading.Event()
     stop_on_signals(stopped)

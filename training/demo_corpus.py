@@ -78,7 +78,9 @@ def build(options):
     documents = own_documents(options.text) if options.text else python_documents()
     kept = without_repetition(documents, options.max_tokens)
     if not kept:
-        raise ValueError("Found no sentences of prose in the text. Give other files with --text.")
+        raise ValueError(
+            "--text must contain sentences of prose; none were found. Give other files."
+        )
     parts = split(kept)
     write_files(folder, parts, options.shards)
     for name, part in parts.items():

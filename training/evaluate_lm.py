@@ -74,8 +74,9 @@ def evaluate(options):
     if not isinstance(model, BiLMPretrainer):
         remedy = f" Train a softmax with tfreps pretrain-elmo --init {run.path}."
         raise ValueError(
-            f"{run.path} contains a {type(model).__name__} without a softmax, which cannot predict "
-            f"tokens.{remedy if trained.word_characters is None else ''}"
+            f"MODEL must have a softmax to predict tokens; {run.path} contains a "
+            f"{type(model).__name__}, which has "
+            f"none.{remedy if trained.word_characters is None else ''}"
         )
     if vocabulary is None:
         raise ValueError(

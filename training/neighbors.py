@@ -95,7 +95,10 @@ def find_neighbors(options):
         raise ValueError(f"MODEL must be a biLM or a text embedder; {found.source} is {kind}.")
     if is_embedder != (options.query is not None):
         fault = "is missing" if is_embedder else "applies only to a text embedder"
-        raise ValueError(f"--query {fault}; {found.source} is {found.kind}.")
+        raise ValueError(
+            f"--query {fault}; {found.source} is {found.kind}. "
+            f"{'Give' if is_embedder else 'Omit'} --query."
+        )
     if is_embedder:
         print_texts(options, found)
     else:

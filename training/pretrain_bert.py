@@ -133,7 +133,10 @@ def make_tokenizer(options):
     lower = {"lowercase": not options.cased}
     if options.vocabulary is None:
         if options.tokens == "wordpiece":
-            raise ValueError("--vocabulary is missing; --tokens wordpiece needs a file of pieces.")
+            raise ValueError(
+                "--vocabulary is missing; --tokens wordpiece needs a file of pieces. Give a "
+                "vocab.txt, or choose other --tokens."
+            )
         sentences = data.read_sentences(options.train, options.format, options.fields)
         texts = (text for _, text in sentences)
         return CharacterTokenizer.from_texts(texts, options.min_count or 1, **lower)

@@ -130,7 +130,7 @@ def test_state_must_survive_json(tmp_path, state):
 
 
 def test_types_that_the_format_lacks(tmp_path):
-    with pytest.raises(ValueError, match="cannot be saved"):
+    with pytest.raises(ValueError, match="could not be written"):
         save_checkpoint(tmp_path, 1, {"words": np.array(["a", "b"])}, {})
     assert names(tmp_path) == []
 

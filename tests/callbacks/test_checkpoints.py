@@ -69,11 +69,16 @@ def test_checkpoints_of_another_model(tmp_path):
     with pytest.raises(ValueError, match=r"different model: .*kernel has shape \(2, 1\).*\(2, 3\)"):
         checkpoints_in(tmp_path).restore(make_model(units=3))
     other = make_model(optimizer="sgd")
-    with pytest.raises(ValueError, match="saved with a different model or optimizer. Arrays"):
+    with pytest.raises(
+        ValueError, match="saved with a different model or optimizer: .* array names"
+    ):
         checkpoints_in(tmp_path).restore(other)
     more = make_model()
     more.extra = keras.metrics.Mean(name="extra")
-    with pytest.raises(ValueError, match="with different metrics. .*: 2, such as metrics/.*/total"):
+    with pytest.raises(
+        ValueError,
+        match="with different metrics: 2 of the array names .*, such as metrics/.*/total",
+    ):
         checkpoints_in(tmp_path).restore(more)
 
 

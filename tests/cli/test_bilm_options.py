@@ -41,4 +41,4 @@ def test_one_place_and_no_other(arguments):
 def test_carried_states_are_an_error_with_its_reason(capsys):
     with pytest.raises(SystemExit):
         parse("RUN", "--elmo-initial-state", "carry")
-    assert "would depend on the sentences before it" in " ".join(capsys.readouterr().err.split())
+    assert "depend on the sentences before it" in " ".join(capsys.readouterr().err.split())

@@ -74,7 +74,7 @@ def labeled(*labels):
     [
         ("aa", "a", "val_accuracy", "at least two labels; all texts have the label 'a'"),
         ("abc", "a", "val_auc", "--monitor val_auc needs exactly two labels; got 3"),
-        ("ab", "bb", "val_auc", "needs validation texts of both labels; .* have the label 'b'"),
+        ("ab", "bb", "val_auc", "needs validation texts of both labels, .* has the label 'b'"),
     ],
 )
 def test_labels_that_cannot_be_told_apart(train, validation, monitor, message):

@@ -86,11 +86,11 @@ def test_what_the_file_does_not_tell_is_an_option(tmp_path):
     [
         (
             lambda found: found.update({f"bert.{POSITIONS}": np.ones((4, 24), "f")}),
-            "has learned positions, .*put its `config.json`",
+            "a table of position embeddings, .*put its `config.json`",
         ),
         (
             lambda found: found.pop("bert.embeddings.word_embeddings.weight"),
-            "in which bert.embeddings.word_embeddings.weight is a matrix; got no such array",
+            "word_embeddings.weight is a matrix; got no array of this name",
         ),
         (
             lambda found: found.pop("bert.encoder.layer.1.attention.self.key.bias"),

@@ -29,7 +29,7 @@ def with_header(header, length=None):
     "content, message",
     [
         (b"", "download may be incomplete"),
-        (b"\x80\x02}q\x00.", "it cannot be read"),
+        (b"\x80\x02}q\x00.", "the file cannot be read"),
         (POINTER, "is a git-lfs pointer, not the file itself: run `git lfs pull`"),
         (with_header(TERABYTES), "download may be incomplete"),
         (with_header(OVERFLOW), "download may be incomplete"),
@@ -49,7 +49,7 @@ def test_half_a_download(tmp_path, share):
     path = hugging_face(tmp_path) / "model.safetensors"
     whole = path.read_bytes()
     path.write_bytes(whole[: int(share * len(whole))])
-    with pytest.raises(ValueError, match="download may be incomplete: compare its size"):
+    with pytest.raises(ValueError, match="download may be incomplete: compare the size"):
         BertEncoder.from_pretrained(tmp_path)
 
 
@@ -63,7 +63,7 @@ def index(folder, change):
 @pytest.mark.parametrize(
     "change, message",
     [
-        (lambda c: c.pop("weight_map"), "`weight_map` must be an object"),
+        (lambda c: c.pop("weight_map"), "`weight_map` must be a JSON object"),
         (
             lambda c: c["weight_map"].update(a="../x.safetensors"),
             "names of files in the same folder",
@@ -71,11 +71,11 @@ def index(folder, change):
         (lambda c: c["weight_map"].update(a="x.safetensors"), "the file does not exist"),
         (
             lambda c: c["weight_map"].update(a="model-00001-of-00002.safetensors"),
-            "the arrays a are listed, but no file contains them",
+            "the arrays a are listed in the index, but no file contains them",
         ),
         (
             lambda c: c["weight_map"].pop("cls.predictions.bias"),
-            "the arrays cls.predictions.bias are in its files, but not listed",
+            "the arrays cls.predictions.bias are in the files of the index, but the index",
         ),
     ],
 )
@@ -88,7 +88,9 @@ def test_an_index_that_does_not_fit_its_files(tmp_path, change, message):
 def test_an_array_in_two_files(tmp_path):
     for name in "ab":
         save_file({"x": np.ones(1)}, tmp_path / name)
-    with pytest.raises(ValueError, match="b: array x is also in a. Use files"):
+    with pytest.raises(
+        ValueError, match="b: array x must occur in only one file, but a contains it too. Use files"
+    ):
         joined([tmp_path / "a", tmp_path / "b"], open_safetensors)
 
 

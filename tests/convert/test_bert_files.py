@@ -86,11 +86,11 @@ def test_the_real_one_agrees_with_the_way_over_hugging_face(tfreps_data, tmp_pat
         (lambda path: (path / "bert_config.json").unlink(), "expected bert_config.json next to"),
         (
             lambda path: os.truncate(path / "bert_model.ckpt.data-00000-of-00001", 900),
-            "claims [\\d,]+ bytes of arrays, but its data files have 900",
+            "describes [\\d,]+ bytes of arrays, but the data files have only 900",
         ),
         (
             lambda path: (path / "bert_model.ckpt.data-00000-of-00001").unlink(),
-            "its data files have 0|cannot be read",
+            "the data files have only 0|cannot be read",
         ),
         (lambda path: os.truncate(path / "bert_model.ckpt.index", 60), "cannot be read"),
         (

@@ -138,7 +138,7 @@ def change(folder, *path, value):
 def test_a_size_that_the_weights_cannot_have(folder):
     """The error comes before any memory is taken."""
     change(folder, "tfreps", "model", "config", "vocabulary_size", value=10**12)
-    with pytest.raises(ValueError, match="`vocabulary_size` is 1000000000000, which is more than"):
+    with pytest.raises(ValueError, match="`vocabulary_size` must be at most .*; got 1000000000000"):
         read_preset_model(folder)
 
 
@@ -154,7 +154,7 @@ def test_a_size_of_another_model(folder):
 def test_code_is_not_run(folder, module, name, capfd):
     code = {"module": module, "class_name": name, "config": {"function": "echo run"}}
     change(folder, "tfreps", "model", value={**code, "registered_name": None})
-    with pytest.raises(ValueError, match="does not describe a model|describes a"):
+    with pytest.raises(ValueError, match="does not describe a model|must describe a"):
         read_preset_model(folder)
     assert "run" not in capfd.readouterr().out
 
@@ -165,7 +165,7 @@ def test_code_is_not_run(folder, module, name, capfd):
         ("{", "not a JSON file"),
         ("{}", "was not written by `save_to_preset`"),
         ('{"tfreps": {"model": []}}', "was not written by `save_to_preset`"),
-        ('{"tfreps": {"model": {}}}', "describes a dict; expected a built model"),
+        ('{"tfreps": {"model": {}}}', "must describe a Keras model .*; got a dict"),
     ],
 )
 def test_damaged_configs(folder, config, message):
@@ -178,7 +178,7 @@ def test_damaged_weights(folder):
     path = folder / "model.safetensors"
     content = path.read_bytes()
     path.write_bytes(content[:-1])
-    with pytest.raises(ValueError, match="it cannot be read"):
+    with pytest.raises(ValueError, match="the file cannot be read"):
         read_preset_model(folder)
     save_file({"another": np.zeros(3, "float32")}, path)
     with pytest.raises(ValueError, match="missing: token_embedder.*not used: another|missing: "):

@@ -102,7 +102,10 @@ def test_sentence_transformers(tmp_path):
             lambda c: c["weight_map"].update(a="x.bin"),
             "x.bin: expected a file of `torch.save`; the",
         ),
-        (lambda c: c["weight_map"].pop("cls.predictions.bias"), "are in its files, but not listed"),
+        (
+            lambda c: c["weight_map"].pop("cls.predictions.bias"),
+            "are in the files of the index, but the index",
+        ),
     ],
 )
 def test_an_index_that_does_not_fit_its_files(tmp_path, change, message):
@@ -117,5 +120,5 @@ def test_an_index_that_does_not_fit_its_files(tmp_path, change, message):
 def test_half_a_download(tmp_path):
     path = in_pytorch(hugging_face(tmp_path)) / TORCH
     path.write_bytes(path.read_bytes()[:-100])
-    with pytest.raises(ValueError, match=f"{TORCH}: .* it is a damaged zip archive"):
+    with pytest.raises(ValueError, match=f"{TORCH}: .* the file is a damaged zip archive"):
         BertEncoder.from_pretrained(tmp_path)

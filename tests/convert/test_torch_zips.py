@@ -40,20 +40,26 @@ FLOATS = storage("0", "torch.FloatStorage", 2**29)
         (in_zip(byteorder=b"big"), "little-endian"),
         (in_zip(**{"constants.pkl": b"N."}), "a TorchScript program"),
         (in_zip(compression=zipfile.ZIP_DEFLATED), "is compressed or encrypted"),
-        (edited(in_zip(), 8, "<H", 1), "data/0' is compressed or encrypted"),
-        (edited(in_zip(), 10, "<H", 8), "data/0' is compressed or encrypted"),
-        (edited(in_zip(), 20, "<I", 8), "data/0' is compressed or encrypted"),
-        (edited(in_zip(), 24, "<I", 8), "must have 24 bytes; its member has 8"),
-        (edited(in_zip(), 42, "<I", 2**30), "is not within the file"),
-        (edited(in_zip(), 42, "<I", 7), "is not within the file"),
+        (edited(in_zip(), 8, "<H", 1), "data/0' of the zip archive is compressed or encrypted"),
+        (edited(in_zip(), 10, "<H", 8), "data/0' of the zip archive is compressed or encrypted"),
+        (edited(in_zip(), 20, "<I", 8), "data/0' of the zip archive is compressed or encrypted"),
+        (edited(in_zip(), 24, "<I", 8), "must have 24 bytes; got 8"),
+        (edited(in_zip(), 42, "<I", 2**30), "does not lie within the file"),
+        (edited(in_zip(), 42, "<I", 7), "does not lie within the file"),
         (edited(in_zip(), 6, "<H", 99), "damaged zip archive"),
-        (LARGE, "must have 24 bytes; its member has 2,147,483,648"),
-        (in_zip(FLOATS), "must have 2,147,483,648 bytes; its member has 24"),
-        (in_zip(storage("0", "torch.DoubleStorage", 6)), "must have 48 bytes; its member has 24"),
-        (in_zip(storage("1", "torch.FloatStorage", 6)), "storages do not match its arrays"),
-        (in_zip(storage("../0", "torch.FloatStorage", 6)), "storages do not match its arrays"),
-        (in_zip(storages={}), "storages do not match its arrays"),
-        (in_zip(storages={"0": SIX, "1": SIX}), "storages do not match its arrays"),
+        (LARGE, "must have 24 bytes; got 2,147,483,648"),
+        (in_zip(FLOATS), "must have 2,147,483,648 bytes; got 24"),
+        (in_zip(storage("0", "torch.DoubleStorage", 6)), "must have 48 bytes; got 24"),
+        (
+            in_zip(storage("1", "torch.FloatStorage", 6)),
+            "storages in the file do not match the arrays",
+        ),
+        (
+            in_zip(storage("../0", "torch.FloatStorage", 6)),
+            "storages in the file do not match the arrays",
+        ),
+        (in_zip(storages={}), "storages in the file do not match the arrays"),
+        (in_zip(storages={"0": SIX, "1": SIX}), "storages in the file do not match the arrays"),
         (in_zip(view={"offset": 1}), "exceeds its storage of 6 elements"),
         (in_zip(view={"shape": (2**40, 3), "strides": (0, 1)}), "exceeds its storage"),
         (in_zip(view={"strides": (3, -1)}), "not natural numbers"),
@@ -61,7 +67,10 @@ FLOATS = storage("0", "torch.FloatStorage", 2**29)
         (in_zip(**{"data.pkl": b"\x80\x02" + CALL + b"."}), "refers to posix.system"),
         (in_zip(**{"data.pkl": b"\x80\x02" + b"(" * 300}), "ends within a pickle"),
         (in_zip(**{"data.pkl": b"\x80\x04}."}), "has protocol 4"),
-        (in_zip(**{"data.pkl": b"N" * (MOST_BYTES + 1)}), "data.pkl has more than 1,048,576"),
+        (
+            in_zip(**{"data.pkl": b"N" * (MOST_BYTES + 1)}),
+            "data.pkl of the zip archive has more than 1,048,576",
+        ),
     ],
 )
 def test_zip_archives_that_are_refused(tmp_path, monkeypatch, data, message):
@@ -75,7 +84,7 @@ def test_a_size_beyond_the_file(tmp_path):
     """Both the pickle and the directory of the archive claim 2 GB, which are not read."""
     large = edited(edited(in_zip(FLOATS), 20, "<I", 2**31), 24, "<I", 2**31)
     tracemalloc.start()
-    with pytest.raises(ValueError, match="of 2,147,483,648 bytes is not within the file"):
+    with pytest.raises(ValueError, match="with 2,147,483,648 bytes, does not lie within the file"):
         opened(tmp_path, large)
     assert tracemalloc.get_traced_memory()[1] < 2**21
     tracemalloc.stop()
@@ -83,7 +92,7 @@ def test_a_size_beyond_the_file(tmp_path):
 
 def test_two_members_of_one_name(tmp_path):
     data = in_zip(storages={"0": SIX, "1": SIX}).replace(b"archive/data/1", b"archive/data/0")
-    with pytest.raises(ValueError, match="two members of it have the same name"):
+    with pytest.raises(ValueError, match="two members of the zip archive have the same name"):
         opened(tmp_path, data)
 
 

@@ -132,7 +132,7 @@ def test_state_of_other_data(two_shards, tmp_path):
     write(tmp_path, "1.txt", "changed\n")
     with pytest.raises(ValueError, match="expected files"):
         LMBatches(two_shards, VOCABULARY, 2, 3).dataset(state)
-    with pytest.raises(ValueError, match="belongs to different data"):
+    with pytest.raises(ValueError, match="must be those of the saved position"):
         LMBatches(two_shards, VOCABULARY, 2, 3).dataset({})
     with pytest.raises(ValueError, match="`num_batches`"):
         LMBatches(two_shards, VOCABULARY, 2, 3).state(-1)

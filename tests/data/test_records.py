@@ -44,8 +44,8 @@ def test_json_is_no_python_and_python_no_json():
         ("{'text': 'a'", "f, line 1: expected one JSON"),
         ("[" * 100_000, "f, line 1: expected one JSON"),
         ("{[]: 1}", "f, line 1: expected one JSON"),
-        ('["a"]', "f, line 1: expected an object .* of type list"),
-        ("'a'", "f, line 1: expected an object .* of type str"),
+        ('["a"]', "f, line 1: expected a record .* of type list"),
+        ("'a'", "f, line 1: expected a record .* of type str"),
     ],
 )
 def test_bad_records(line, message):

@@ -130,7 +130,7 @@ def test_refusals():
         StoredWeights([make()]).store("int4")
     model = make()
     model.layers[0].quantize("int8")
-    with pytest.raises(ValueError, match="already quantized the model"):
+    with pytest.raises(ValueError, match="that Keras has already quantized"):
         StoredWeights([model]).store("bfloat16")
 
 

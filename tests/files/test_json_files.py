@@ -17,7 +17,7 @@ def test_a_round_trip(tmp_path):
 @pytest.mark.parametrize(
     "text, message",
     [
-        ("[1]", r"a.json: expected a JSON object \{\.\.\.\}; got a value of type list"),
+        ("[1]", r"a.json: expected a JSON object, .*; got \[1\]"),
         ('{"a": 1', "a.json is not a JSON file: Expecting ',' delimiter .line 1, column 8."),
         ('{\n"a": x}', "a.json is not a JSON file: Expecting value .line 2, column 6."),
         ("[" * 100_000, "a.json cannot be read as JSON: it is nested too deeply"),
@@ -49,5 +49,5 @@ def test_forms(tmp_path):
 
 
 def test_what_json_cannot_hold():
-    with pytest.raises(ValueError, match="must be JSON-serializable: set .* cannot be written"):
+    with pytest.raises(ValueError, match="that JSON can represent, but set .* cannot be written"):
         as_json({"a": {1}})

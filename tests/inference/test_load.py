@@ -93,7 +93,7 @@ def test_a_run_with_bert(tmp_path, kind):
     expected = ["房", "hotels"] if kind == "tagger" else ["[CLS]", "房", "hote", "##ls", "[SEP]"]
     assert found.tokenize(["房hotels"]) == [expected]
     write_tokenizer(tiny_bert.pieces("房", "间", "hotels", "more"), run.tokenizer_path)
-    with pytest.raises(ValueError, match="the vocabulary of another model"):
+    with pytest.raises(ValueError, match="the vocabulary belongs to another model"):
         load(run.path)
 
 

@@ -87,5 +87,7 @@ def test_l2_is_on_the_raw_weights_and_not_on_gamma():
 
 
 def test_wrong_number_of_weights():
-    with pytest.raises(ValueError, match="one value per layer; the input has 3 layers.* 2 values"):
+    with pytest.raises(
+        ValueError, match="one value for each of the 3 layers of the input.* 2 values"
+    ):
         ScalarMix(initial_weights=[0.0, 1.0])(X)

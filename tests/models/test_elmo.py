@@ -310,7 +310,10 @@ def test_a_tagger_trains_saves_and_loads(tmp_path, kind, fine_tune):
     [
         ({"layer_norm": "batch"}, "`layer_norm` must be one of .* got 'batch'"),
         ({"num_output_representations": 0}, "must be at least 1; got 0"),
-        ({"mix_weights": [0.0, 1.0]}, "`mix_weights` must have one value per layer; .* 2 values"),
+        (
+            {"mix_weights": [0.0, 1.0]},
+            "`mix_weights` must have one value for each of the .* layers .* 2 values",
+        ),
     ],
 )
 def test_options_that_do_not_fit(options, message):

@@ -147,7 +147,7 @@ def two_inputs(merge, masks):
 @pytest.mark.parametrize("head", [Tagger, Classifier])
 @pytest.mark.parametrize("merge", MERGES)
 def test_merging_tensors_with_and_without_a_mask_is_an_error(merge, head):
-    message = f"The layer '{merge.__name__.lower()}.*' must merge tensors that all have a mask"
+    message = f"The layer '{merge.__name__.lower()}.*' must merge either only tensors with a mask"
     with pytest.raises(ValueError, match=message):
         head(two_inputs(merge, [True, False]), TAGS)
     inner = keras.Sequential([keras.Input([None, 4]), keras.layers.Dense(4)])

@@ -124,7 +124,7 @@ def test_word_vectors_of_another_shape():
     embedder = TokenEmbedder(vocabulary_size=4, embedding_dim=2)
     with pytest.raises(ValueError, match=r"shape \(4, 2\) .*; got \(5, 2\)"):
         embedder.set_word_vectors(np.zeros([5, 2]))
-    with pytest.raises(ValueError, match="`matrix` must be finite; row 3"):
+    with pytest.raises(ValueError, match="`matrix` must contain only finite numbers; row 3"):
         embedder.set_word_vectors(np.where(np.arange(4)[:, None] < 3, [[1, 2]], np.nan))
     with pytest.raises(ValueError, match="no word vectors"):
         TokenEmbedder(characters="cnn").set_word_vectors(np.zeros([4, 2]))

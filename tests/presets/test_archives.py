@@ -131,7 +131,7 @@ def test_an_encrypted_archive(tmp_path):
     start = content.index(b"PK\x01\x02")
     content[start + 8] |= 1
     path.write_bytes(content)
-    with pytest.raises(ValueError, match="is encrypted. Extract it and pass the folder"):
+    with pytest.raises(ValueError, match="must not be encrypted, .* Extract the archive yourself"):
         unpack(path)
 
 

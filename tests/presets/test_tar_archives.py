@@ -104,9 +104,9 @@ def test_headers_are_not_read_as_a_whole(tmp_path, kind):
 @pytest.mark.parametrize(
     "header, message",
     [
-        (b"1" * (1 << 20), "a header of 1,048,576 bytes"),
-        (b"1" * (1 << 15), "a header that is not valid"),
-        (b"1 hdrcharset=" * 2500, "a header that is not valid"),
+        (b"1" * (1 << 20), "a header in the archive has 1,048,576 bytes"),
+        (b"1" * (1 << 15), "a header in the archive is not valid"),
+        (b"1 hdrcharset=" * 2500, "a header in the archive is not valid"),
         (b"22 GNU.sparse.major=1\n22 GNU.sparse.minor=0\n", "not enough values"),
         (b"9" * 30 + b" path=a\n", "Python int too large"),
         (b"22 GNU.sparse.major=x\n20 GNU.sparse.size=x\n", "invalid literal for int"),

@@ -167,7 +167,10 @@ def test_the_vocabulary_of_another_model(request, tmp_path, capsys, kind):
     pieces = path.read_text()
     path.write_text(pieces + "more\n")
     convert_error = refused(capsys, "convert", folder, "--output", tmp_path / "run")
-    assert "vocab.txt has" in convert_error and "the vocabulary of another model" in convert_error
+    assert (
+        "vocab.txt has" in convert_error
+        and "the vocabulary belongs to another model" in convert_error
+    )
     path.write_text(pieces.removesuffix(pieces.splitlines()[-1] + "\n"))
     convert(folder, "--output", tmp_path / "run")
     assert "1 rows of the embedding table belong to no token" in capsys.readouterr().out
@@ -234,7 +237,7 @@ def test_what_transformers_has_no_place_for(classifier, tagger, tmp_path, capsys
     assert "`pooling` must be 'pooled_output'" in refused(capsys, *words)
     inputs = keras.Input([2])
     run.save_model(keras.Model(inputs, keras.layers.Identity()(inputs)))
-    assert "Expected a model with a BERT encoder" in refused(capsys, *words)
+    assert "must contain a Classifier, Tagger or BertPretrainer" in refused(capsys, *words)
     assert not (tmp_path / "no").exists()
     scheme = ["convert", classifier[1], "--output", tmp_path / "no", "--scheme", "bio"]
     assert "is a classifier, which has no tag scheme" in refused(capsys, *scheme)

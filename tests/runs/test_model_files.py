@@ -84,7 +84,7 @@ def test_a_part_of_a_larger_model(tmp_path):
     found = BertEncoder.from_preset(tmp_path / "reviews")
     for ours, theirs in zip(found.weights, bert.weights, strict=True):
         np.testing.assert_array_equal(ours, theirs)
-    with pytest.raises(ValueError, match="class Classifier; expected one of the class BiLM"):
+    with pytest.raises(ValueError, match="of the class BiLM; got a Classifier"):
         BiLM.from_preset(tmp_path / "reviews")
     with pytest.raises(ValueError, match="`num_layers` cannot be changed"):
         BertEncoder.from_preset(tmp_path / "reviews", num_layers=1)

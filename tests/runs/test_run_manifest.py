@@ -196,9 +196,9 @@ def test_a_damaged_manifest(tmp_path, bad):
     [
         ("tagger", "vocabulary.txt", "has .* tokens, but the model's table"),
         ("classifier", "vocabulary.txt", "has .* tokens, but the model's table"),
-        ("tagger", "tags.txt", "tags, the model has 3, and they differ from line"),
-        ("classifier", "labels.txt", "labels, the model has 2, and they differ from line"),
-        ("elmo", "vocabulary.txt", "the vocabulary of another model"),
+        ("tagger", "tags.txt", "the model has 3 tags, .* differ from line"),
+        ("classifier", "labels.txt", "the model has 2 labels, .* differ from line"),
+        ("elmo", "vocabulary.txt", "the vocabulary belongs to another model"),
     ],
 )
 def test_counts_are_compared_without_hashes_too(runs, tmp_path, kind, file, message, damage):

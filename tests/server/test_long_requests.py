@@ -53,9 +53,9 @@ def stub_of(server):
 
 
 TOO_LARGE = [
-    (["a " * 3_501], ["A text has more than the 3500 tokens", "max_text_tokens"]),
-    (["a " * 1_000, "", "", "", ""], ["5 texts", "more than the 4000", "max_tokens"]),
-    ([""] * 4_001, ["4001 texts", "count as 4001", "max_tokens"]),
+    (["a " * 3_501], ["A text may have at most 3500 tokens", "max_text_tokens"]),
+    (["a " * 1_000, "", "", "", ""], ["5 texts", "at most 4000 tokens", "max_tokens"]),
+    ([""] * 4_001, ["4001 texts", "has 4001", "max_tokens"]),
 ]
 
 
@@ -78,7 +78,7 @@ def test_answers_that_are_too_large(server):
     with stub_of(server) as stub, pytest.raises(grpc.RpcError) as caught:
         stub.Predict(predict_request("zoo", {"x": texts}, "echo"), timeout=20)
     assert caught.value.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
-    assert "1048576 that are allowed" in caught.value.details()
+    assert "at most 1048576 bytes" in caught.value.details()
     assert post(server, ["y"], "echo").status_code == 200
 
 

@@ -85,7 +85,7 @@ def test_what_cannot_be(exported, tmp_path, capsys):
     (tmp_path / "nul").write_bytes(b"a\nb\0\n")
     (tmp_path / "mac").write_bytes(b"a\r\nb\rc\r")
     for arguments, message in [
-        ([str(tmp_path), "a"], "has no saved_model.pb"),
+        ([str(tmp_path), "a"], "contains neither a saved_model.pb"),
         ([str(torn), "a"], "cannot be loaded as a SavedModel"),
         ([folder, "a", "--signature", "scores"], "); got 'scores'."),
         (

@@ -117,7 +117,7 @@ def test_killed_and_started_again_at_once(zoo):
 @pytest.mark.parametrize(
     "arguments, words",
     [
-        ([], "Expected either base paths of models or --model-config; got neither."),
+        ([], "Expected either the base paths of models or --model-config; got neither."),
         ([".", "--model-config", "a"], "got both"),
         (["nowhere"], "nowhere is not a folder"),
         ([".", "--sentences", "x"], "--sentences requires --page"),

@@ -67,7 +67,7 @@ def test_more_rows_than_a_block(tmp_path):
         (TABLE, WORDS[1:], "glove.txt has 4 words, but .*glove.npy has 5 vectors"),
         (TABLE, WORDS * 2, "glove.txt has 6 words, but .*glove.npy has 5 vectors"),
         (np.array([["a"]], object), ["a"], "expected a NumPy file"),
-        (TABLE[0], WORDS, r"expected float numbers .*; got float32 of shape \(4,\)"),
+        (TABLE[0], WORDS, r"expected an array of float numbers .*; got float32 of shape \(4,\)"),
         (TABLE.astype("int32"), WORDS, r"got int32 of shape \(5, 4\)"),
         (TABLE[:0], [], r"got float32 of shape \(0, 4\)"),
         (np.zeros([1, 65537], "f2"), ["a"], "at most 65536 columns"),
@@ -111,10 +111,10 @@ def test_bad_parquet_files(tmp_path):
     path = write(tmp_path, kind="parquet")
     words = tmp_path / "glove.parquet"
     write_parquet(words, a=WORDS, b=WORDS)
-    with pytest.raises(ValueError, match="with 5 rows.*; got 5 rows, and columns of strings: 2"):
+    with pytest.raises(ValueError, match="expected 5 rows.*; got 5 rows and 2 columns of strings"):
         WordVectors.read(path, ["king"])
     write_parquet(words, a=WORDS[1:])
-    with pytest.raises(ValueError, match="one column of strings with 5 rows.*; got 4 rows"):
+    with pytest.raises(ValueError, match="expected 5 rows.*; got 4 rows"):
         WordVectors.read(path, ["king"])
     write_parquet(words, a=[*WORDS[1:], None])
     with pytest.raises(ValueError, match="row 5 has no word"):

@@ -90,12 +90,12 @@ def test_files(indexer, tmp_path):
     indexer.write(path)
     assert WordCharIndexer.read(path).get_config() == indexer.get_config()
     for text, message in [
-        ("{}", "expected the keys characters and words"),
-        ('{"characters": ["a", 1], "words": null, "max_characters": 9}', "was not written by"),
-        ('{"characters": ["a"], "words": "b", "max_characters": 9}', "was not written by"),
+        ("{}", "must have the keys characters and words"),
+        ('{"characters": ["a", 1], "words": null, "max_characters": 9}', "must have the keys"),
+        ('{"characters": ["a"], "words": "b", "max_characters": 9}', "must have the keys"),
         ('{"characters": ["a"], "words": null, "max_characters": 3}', "json: `max_characters`"),
-        ('{"characters": ["a", "a"], "words": null, "max_characters": 9}', "must be distinct"),
-        ('{"characters": [], "words": ["<oov>"], "max_characters": 9}', "`words` must be distinct"),
+        ('{"characters": ["a", "a"], "words": null, "max_characters": 9}', "each entry once; 'a'"),
+        ('{"characters": [], "words": ["<oov>"], "max_characters": 9}', "entry 0 .* is '<oov>'"),
     ]:
         path.write_text(text)
         with pytest.raises(ValueError, match=message):

@@ -131,7 +131,7 @@ def test_tagged_sentences_are_those_of_training(run, tmp_path, capsys):
     batches = SequenceBatches(sentences, None, indexer, vectors=output)
     ((features,),) = [tuple(batches.arrays())]
     np.testing.assert_array_equal(features["vectors"][0, 0], vectors["0"])
-    with pytest.raises(ValueError, match="sentence 0: the file has vectors of other tokens than"):
+    with pytest.raises(ValueError, match="sentence 0: the vectors must belong to the tokens of"):
         SequenceBatches(sentences[::-1], None, indexer, vectors=output)
     path = tmp_path / "c.conllu"
     path.write_text("# a comment\n1-2\tx" + "\t_" * 8 + "\n1\tthe bank\tof" + "\t_" * 7 + "\n")

@@ -215,7 +215,7 @@ def test_bad_runs(heldout, tmp_path, capsys):
     run = RunFolder.create(tmp_path / "run", "pretrain-elmo", {})
     assert "contains no model.keras" in refused(capsys, run.path, "--text", heldout)
     run.save_model(BiLM(units=4, projection_dim=2, vocabulary_size=9))
-    assert "without a softmax" in refused(capsys, run.path, "--text", heldout)
+    assert "must have a softmax" in refused(capsys, run.path, "--text", heldout)
     run.model_path.write_bytes(b"PK torn")
     assert "model.keras is damaged" in refused(capsys, run.path, "--text", heldout)
     other = known_models.tagger_run(tmp_path / "other").path

@@ -61,7 +61,7 @@ def test_errors(text, tmp_path, capsys):
     for arguments, message in [
         ((*embed, "--layers", "3"), "--layers must be a number from 0 to 2, the layers of the"),
         ((*embed, "--layers", "-1"), "--layers must be all, top, average, mix or the number"),
-        (("evaluate-lm", tmp_path / "run", "--text", text), "which cannot predict tokens.\n"),
+        (("evaluate-lm", tmp_path / "run", "--text", text), "which has none.\n"),
         (
             ("convert", MODEL, "--output", tmp_path / "o", "--output-format", "bilm-tf"),
             "whose words and Unicode characters the format of bilm-tf cannot represent",

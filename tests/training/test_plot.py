@@ -109,7 +109,10 @@ def test_curves(run, tmp_path):
             "positions RUN --normalize-positions --output a.png",
             "--normalize-positions has no effect with MODEL",
         ),
-        ("positions RUN --length 25 --output a.png", "the number of learned positions"),
+        (
+            "positions RUN --length 25 --output a.png",
+            "the number of position vectors that the model learned",
+        ),
         ("positions --first 1 --output a.png", "--first has no effect with --view map; it applies"),
         (
             "positions --dimensions 1 --view surface --output a.png",

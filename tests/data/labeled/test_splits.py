@@ -67,8 +67,8 @@ def test_not_stratified():
     [
         ((["a", "a"], 0.0), "`fraction` must be in .0, 1.; got 0.0"),
         ((["a", "a"], 1), "`fraction` must be"),
-        ((["a"], 0.5), "at least two examples in `labels`; got 1"),
-        (([], 0.5), "at least two examples in `labels`; got 0"),
+        ((["a"], 0.5), "`labels` must contain at least two examples to be split; got 1"),
+        (([], 0.5), "`labels` must contain at least two examples to be split; got 0"),
         ((["a", "a"], 0.5, -1), "`seed` must be at least 0; got -1"),
         ((["a", "a"], 0.5, 0, "drop"), "`singletons` must be .* got 'drop'"),
     ],

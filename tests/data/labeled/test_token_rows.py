@@ -49,7 +49,7 @@ def test_only_empty_sentences():
     [
         ([["a"], "a b"], "sentence 1 .* is the string 'a b'. Tokenize it first"),
         ([["a"], ["b", ""]], "Sentence 1 .*: token 1 is the empty string"),
-        ([["a", 3]], "Tokens must be strings; got 3 of type int"),
+        ([["a", 3]], "must be strings; got 3 of type int"),
     ],
 )
 def test_errors(sentences, message):

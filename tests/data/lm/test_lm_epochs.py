@@ -55,5 +55,5 @@ def test_a_position_in_other_text(make):
     state = LMEpochs(make(), 20, 50).state(0, 3)
     other = LMEpochs(make(block_bytes=64), 20, 50)
     other.restore(state)
-    with pytest.raises(ValueError, match="The saved position belongs to different data"):
+    with pytest.raises(ValueError, match="The data must be those of the saved position"):
         other.dataset(0, 3)

@@ -103,7 +103,10 @@ class Cancelled:
 
 
 def test_a_pipeline_that_does_not_end_well():
-    with pytest.raises(RuntimeError, match="the pipeline ended in the state CANCELLED"):
+    with pytest.raises(
+        RuntimeError,
+        match="the pipeline must end in the state DONE; it ended in the state CANCELLED",
+    ):
         run_pipeline(lambda runner: Cancelled(), "local")
 
 

@@ -148,7 +148,7 @@ def test_what_cannot_be_read_is_rejected_and_the_rest_is_done(export, tmp_path):
     assert reasons == [
         "the field 'id' must be int64, as in most of the first records; got 'x'",
         "the field 'text' must be a text; got int",
-        "the line is not UTF-8 (byte 1)",
+        "the line must be UTF-8 text; byte 1 of the line is not",
         "the line must be a JSON object; got list",
         "the record has no field 'text'",
         "the text is too long: 101 bytes, and at most 100 are read",
@@ -298,12 +298,14 @@ def test_fields_that_are_missing_or_no_text(export, tmp_path):
     write(tmp_path / "in.txt", [{"id": 1, "text": "Ada"}])
     how = {"input_format": "parquet"}
     message = tagged(export, tmp_path, field="body", **how)
-    assert message == "`field` is 'body', which the records do not have. They have 'id', 'text'."
+    assert (
+        message == "`field` is 'body', but the records have no such field; they have 'id', 'text'."
+    )
     message = tagged(export, tmp_path, field="id", **how)
-    assert message == "The field 'id' must be text; it is int64. Set `field` to another one."
+    assert "a field that contains text; 'id' contains int64. Set `field` to another" in message
     message = tagged(export, tmp_path, signature="tokens", **how)
-    assert "'text' must be a list of texts (the tokens); it is string. Set `field`" in message
-    assert "`keep` contains 'x', which" in tagged(export, tmp_path, keep=["x"], **how)
+    assert "contains a list of texts (the tokens); 'text' contains string. Set `field`" in message
+    assert "`keep` contains 'x', but" in tagged(export, tmp_path, keep=["x"], **how)
     write(tmp_path / "in.txt", [{"tags": "mine", "text": "Ada"}])
     assert "already have the field 'tags'" in tagged(export, tmp_path, **how)
     annotate_corpus(
@@ -319,7 +321,7 @@ def test_types_that_a_format_lacks(export, tmp_path):
     for output_format in ("jsonl", "avro", "tfrecord"):
         how = {"input_format": "parquet", "output_format": output_format}
         message = tagged(export, tmp_path, **how)
-        assert "the field 'when'" in message and "Leave it out with `keep`" in message
+        assert "the field 'when'" in message and "Leave the field out with `keep`" in message
     how = {"input_format": "parquet", "output_format": "parquet"}
     annotate_corpus(export("tagger")[1], [f"{tmp_path}/in.txt"], f"{tmp_path}/out", **how)
     assert annotated(f"{tmp_path}/out", "parquet")[0]["when"].year == 1970

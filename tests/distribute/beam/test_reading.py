@@ -78,7 +78,7 @@ def test_the_sample_skips_lines_that_are_no_records(tmp_path):
 def test_files_of_different_schemas(tmp_path):
     for name, kind in {"a": pa.int64(), "b": pa.string()}.items():
         pa.parquet.write_table(pa.table({"id": pa.array([None], kind)}), tmp_path / name)
-    message = "b has a different schema from .*a: id: int64, id: string. Annotate files of"
+    message = "b must have the schema of .*a; these fields differ: id: int64, id: string. Annotate"
     with pytest.raises(ValueError, match=message):
         input_schema([f"{tmp_path}/a", f"{tmp_path}/b"], Parquet())
 
@@ -120,7 +120,7 @@ def test_batches_and_rejections(tmp_path):
         ["five"],
     ]
     assert [each["reason"][:20] for each in rejected] == [
-        "the line is not UTF-",
+        "the line must be UTF",
         "the text is too long",
     ]
     assert {each["file"] for each in rejected} == {str(path)}

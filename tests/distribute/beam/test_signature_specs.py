@@ -42,7 +42,9 @@ def test_the_newest_version_is_chosen(tmp_path):
 
 
 def test_a_folder_without_a_model(tmp_path):
-    with pytest.raises(ValueError, match="is not a SavedModel: it has no saved_model.pb and no"):
+    with pytest.raises(
+        ValueError, match="is not a SavedModel: it contains neither a saved_model.pb nor"
+    ):
         version_folder(str(tmp_path))
 
 

@@ -169,7 +169,9 @@ def test_formats_and_places_that_are_refused(tmp_path):
     (tmp_path / "tf" / "1").mkdir(parents=True)
     (tmp_path / "tf" / "1" / "saved_model.pb").write_bytes(b"")
     pytest.importorskip("ai_edge_litert")
-    with pytest.raises(ValueError, match="contains SavedModels.* LiteRT|ai-edge-litert to another"):
+    with pytest.raises(
+        ValueError, match="must not contain SavedModels.* LiteRT|ai-edge-litert to another"
+    ):
         write_portable_export(signatures, tmp_path / "tf", "litert")
     with pytest.raises(ValueError, match="`format` must be one of 'onnx', 'litert'; got 'tf'"):
         write_portable_export(signatures, tmp_path, "tf")

@@ -26,7 +26,7 @@ def test_both_protocols_answer_alike(client, server):
     "which, words",
     [
         (("none",), "The server returned NOT_FOUND: Servable not found"),
-        (("zoo", "no"), "no signature 'no'. Choose one of its signatures: .*serving_default"),
+        (("zoo", "no"), "signatures of the model, .*serving_default.*; got 'no'"),
         (("zoo", "two"), "single input of type string; 'two' has the inputs a, b"),
         (("half_plus_two",), "has the inputs x"),
     ],

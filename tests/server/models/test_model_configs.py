@@ -103,7 +103,7 @@ def config(text):
         (config('name: "x" model_version_policy { latest { num_versions: 1e99 } }'), "not a model"),
         ("custom_model_config {" + NESTED * 5_000, "not a model config.*recursion"),
         ("custom_model_config {" + NESTED * 2_000 + "}" * 2_001, "not a model config.*recursion"),
-        (config('name: "x"') * 6_000, "larger than 262144 bytes"),
+        (config('name: "x"') * 6_000, "at most 262144 bytes"),
         ("model_config_list { config " + "[" * 200_000, "^broken is not a model config.{200,300}$"),
         ("\udcff", "not a model config.*utf-8"),
     ],

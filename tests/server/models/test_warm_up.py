@@ -31,7 +31,11 @@ def test_other_kinds_of_requests_are_passed_over(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "records, words", [([b"\xff\xff"], "not a Prediction"), ([b""] * 1001, "more than 1000")]
+    "records, words",
+    [
+        ([b"\xff\xff"], "PredictionLog messages, but record 1 is not one"),
+        ([b""] * 1001, "at most 1000 records"),
+    ],
 )
 def test_broken_records(tmp_path, records, words):
     write(tmp_path, records)
@@ -42,5 +46,5 @@ def test_broken_records(tmp_path, records, words):
 def test_broken_file(tmp_path):
     write(tmp_path, [b""])
     (tmp_path / FILE).write_bytes(b"no record at all")
-    with pytest.raises(ValueError, match="not a valid TFRecord file"):
+    with pytest.raises(ValueError, match="must be a TFRecord file"):
         warm_up_requests(tmp_path)

@@ -32,9 +32,12 @@ def queue_of(size, inputs, added=0):
 @pytest.mark.parametrize(
     "size, words",
     [
-        (RequestSize(1, 501), "more than the 500 tokens .*server option `max_text_tokens`"),
-        (RequestSize(3, 400), "3 texts.* 400 tokens.* as 1200 .*more than the 1000 .*max_tok"),
-        (RequestSize(1_001, 1), "Padded, these count as 1001"),
+        (RequestSize(1, 501), "at most 500 tokens; .*server option `max_text_tokens`"),
+        (
+            RequestSize(3, 400),
+            "at most 1000 tokens; .* has 1200, .* 3 texts.* 400 tokens .*max_tok",
+        ),
+        (RequestSize(1_001, 1), "After padding, .* has 1001"),
     ],
 )
 def test_too_many_tokens(size, words):
@@ -52,12 +55,12 @@ def test_as_many_as_are_allowed():
 
 
 def test_too_many_bytes():
-    with pytest.raises(ServingError, match="to 600000 bytes each, they have 1200000 .*max_text_mb"):
+    with pytest.raises(ServingError, match="have 1200000, .* to 600000 bytes each .*max_text_mb"):
         queue_of(RequestSize(2, 1), {"text": np.array([b"a" * 600_000, b""], object)})
     with pytest.raises(ServingError, match="64 bytes each"):
         queue_of(RequestSize(2, 1), texts(20_000, 1))
     with pytest.raises(
-        ServingError, match="1048577 bytes, more than the 1048576 .*max_response_mb"
+        ServingError, match="at most 1048576 bytes; .* 1048577 bytes .*max_response_mb"
     ):
         check_response(2**20 + 1, LIMITS)
 

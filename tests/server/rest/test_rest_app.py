@@ -157,7 +157,7 @@ ERRORS = [
     ("zoo", {"signature_name": "no", "inputs": []}, 400, 'signature key "no" not found'),
     ("zoo", {"signature_name": 3, "inputs": []}, 400, "'signature_name' must be a string"),
     ("zoo", {"instances": [1]}, 400, "must be of type string; got a number"),
-    ("zoo", {"instances": ["a", ["b"]]}, 400, "is not a dense tensor"),
+    ("zoo", {"instances": ["a", ["b"]]}, 400, "must be a dense tensor"),
     ("zoo", {"inputs": "a"}, 400, "shape (None,); got ()."),
     ("zoo", {"signature_name": "scalar", "instances": [1]}, 400, "shape ()"),
     ("zoo", {"signature_name": "picky", "instances": ["bad"]}, 400, "assertion failed"),
@@ -224,12 +224,18 @@ def test_packed_bodies(rest):
     bomb = gzip.compress(b'{"inputs": [' + b" " * 2**24)
     assert len(bomb) < 2**20 and ask(rest, "half_plus_two", bomb, **packed)[0] == 413
     assert ask(rest, "half_plus_two", b"no gzip", **packed)[0] == 400
-    assert "truncated gzip data" in ask(rest, "half_plus_two", body[:-9], **packed)[1]["error"]
+    assert (
+        "complete gzip data; its end is missing"
+        in ask(rest, "half_plus_two", body[:-9], **packed)[1]["error"]
+    )
     parts = gzip.compress(b'{"inputs": ') + gzip.compress(b"[2.0]}")
     assert ask(rest, "half_plus_two", parts, **packed) == (200, {"outputs": [3.0]})
     empty = gzip.compress(b"") + bytes(9)
     assert ask(rest, "half_plus_two", 14 * empty + parts, **packed) == (200, {"outputs": [3.0]})
-    error = "The body of the request has more than 16 gzip members."
+    error = (
+        "The body of the request must have at most 16 gzip members; it has more. Compress the "
+        "body as one member."
+    )
     assert ask(rest, "half_plus_two", 15 * empty + parts, **packed) == (400, {"error": error})
 
 

@@ -76,7 +76,7 @@ def test_other_parts_of_a_bert(read, changes):
 
 SPLITS = "'type' of 'pre_tokenizer' must be 'BertPreTokenizer'; got "
 CHANGES = "'type' of 'normalizer' must be 'BertNormalizer'; got "
-ENDS = "'post_processor' must enclose a text in '.CLS.' and '.SEP.'"
+ENDS = "'post_processor' must be .*, which encloses a text in '.CLS.' and '.SEP.'"
 OTHER_PARTS = {
     "pre_tokenizer": [
         (None, SPLITS + "None"),

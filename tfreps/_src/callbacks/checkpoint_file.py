@@ -86,7 +86,10 @@ def as_metadata(step: int, arrays: dict[str, np.ndarray], state: dict) -> dict[s
         text = json.dumps(state, allow_nan=False)
         changed = json.loads(text) != state
     except (TypeError, ValueError) as error:
-        raise ValueError(f"`state` must be JSON-serializable: {error}.") from error
+        raise ValueError(
+            f"`state` must contain only values that JSON can represent ({error}). Convert "
+            "arrays and other objects to numbers, strings, lists and dicts."
+        ) from error
     if changed:
         raise ValueError(
             f"`state` must not change in a JSON round trip; got {state!r}. Use str keys, and lists "
@@ -116,8 +119,14 @@ def write_whole(path: pathlib.Path, arrays: dict, metadata: dict[str, str]) -> N
     except safetensors.SafetensorError as error:
         remove_unfinished(path.parent)
         if "I/O error" in str(error):
-            raise OSError(f"The checkpoint {path} could not be written: {error}.") from error
-        raise ValueError(f"`arrays` cannot be saved to {path}: {error}.") from error
+            raise OSError(
+                f"The checkpoint {path} could not be written: {error}. Check that the disk has "
+                "free space and that the folder is writable."
+            ) from error
+        raise ValueError(
+            f"`arrays` must contain only NumPy arrays that safetensors can store; {path} could "
+            f"not be written: {error}. Convert the arrays to another dtype."
+        ) from error
     except BaseException:
         remove_unfinished(path.parent)
         raise
@@ -132,7 +141,9 @@ def read(path: pathlib.Path, step: int) -> Checkpoint:
     with safetensors.safe_open(path, framework="np") as file:
         metadata = file.metadata() or {}
         if metadata.get("format") != FORMAT:
-            raise ValueError(f"the format must be {FORMAT!r}; got {metadata.get('format')!r}")
+            raise ValueError(
+                f"the format in the header must be {FORMAT!r}; got {metadata.get('format')!r}"
+            )
         if metadata.get("step") != str(step):
             raise ValueError(
                 f"the file name states step {step}, but the header states {metadata.get('step')!r}"

@@ -261,9 +261,9 @@ class Checkpoints(CountedSteps):
             only_metrics = all(name.startswith("metrics/") for name in odd)
             a, what = ("", "metrics") if only_metrics else ("a ", "model or optimizer")
             raise ValueError(
-                f"The checkpoint in {self.folder} was saved with {a}different {what}. Arrays that "
-                f"are only in the checkpoint or only in the model: {len(odd)}, such as {odd[0]}. "
-                f"Use the {what} of the earlier run."
+                f"The checkpoint in {self.folder} was saved with {a}different {what}: "
+                f"{len(odd)} of the array names occur only in the checkpoint or only in the "
+                f"model, such as {odd[0]}. Use the {what} of the earlier run."
             )
         for name, variable in variables.items():
             if tuple(variable.shape) != arrays[name].shape:

@@ -9,9 +9,9 @@ def _state(value):
     """Returns the value of --elmo-initial-state unchanged; raises an error for `carry`."""
     if value == "carry":
         raise argparse.ArgumentTypeError(
-            "must be zero or warm; with carry, the vectors of a sentence would depend on the "
-            "sentences before it and on the batches. For vectors close to those of bilm-tf, which "
-            "carries the state, use warm"
+            "must be zero or warm; got carry, which would make the vectors of a sentence "
+            "depend on the sentences before it and on the batches. For vectors close to those "
+            "of bilm-tf, which carries the state, use warm"
         )
     return value
 

@@ -158,7 +158,8 @@ def check_labels(label_set, parts, monitor) -> None:
     if len(label_set) < 2:
         raise ValueError(
             "--train must have texts of at least two labels; all texts have the label "
-            f"{label_set.names[0]!r}."
+            f"{label_set.names[0]!r}. Add texts with another label, or select the column of the "
+            "labels with --label-field."
         )
     if monitor != "val_auc":
         return
@@ -170,6 +171,7 @@ def check_labels(label_set, parts, monitor) -> None:
     held_out = set(parts["validation"].labels) if "validation" in parts else set()
     if len(held_out) == 1:
         raise ValueError(
-            "--monitor val_auc needs validation texts of both labels; all of them have the "
-            f"label {held_out.pop()!r}."
+            "--monitor val_auc needs validation texts of both labels, but every validation "
+            f"text has the label {held_out.pop()!r}. Add texts of the other label, or use "
+            "val_accuracy or val_loss."
         )

@@ -30,7 +30,9 @@ def read_sentences(options, at_once: int) -> Iterator[list[str]]:
     A list contains at most `at_once` sentences.
     """
     if options.file is not None and options.sentences:
-        raise ValueError("--file cannot be combined with sentences on the command line.")
+        raise ValueError(
+            "--file cannot be combined with sentences on the command line. Omit one of the two."
+        )
     if not options.sentences:
         return read_texts("-" if options.file is None else options.file, at_once)
     starts = range(0, len(options.sentences), at_once)
@@ -89,4 +91,6 @@ def _open(path) -> tuple[BinaryIO, str]:
     try:
         return open_unpacked(path), path
     except OSError as error:
-        raise ValueError(f"Cannot read {path}: {error.strerror}.") from error
+        raise ValueError(
+            f"Cannot read {path}: {error.strerror}. Check the path and its permissions."
+        ) from error

@@ -37,8 +37,9 @@ def open_safetensors(path: Path) -> Arrays:
             value = file.get_tensor(name)
         except (SafetensorError, AttributeError, OSError) as error:
             raise ValueError(
-                f"{path}: array {name} cannot be read ({error}). 8-bit floats are not supported; "
-                "for any other type, compare the size of the file with that of the original."
+                f"{path}: array {name} cannot be read ({error}). Arrays of 8-bit floats are "
+                "not supported. If the array has another type, the file may be incomplete: "
+                "compare its size with that of the original."
             ) from error
         # Plain NumPy has no bfloat16; the conversion to float32 is exact.
         return value.astype(np.float32) if value.dtype.name == "bfloat16" else value
@@ -54,8 +55,9 @@ def joined(paths: list[Path], open_one: Callable[[Path], Arrays]) -> Arrays:
         for name in found.shapes:
             if name in places:
                 raise ValueError(
-                    f"{path}: array {name} is also in {places[name][0].name}. Use files that were "
-                    "published together."
+                    f"{path}: array {name} must occur in only one file, but "
+                    f"{places[name][0].name} contains it too. Use files that were published "
+                    "together."
                 )
             places[name] = path, found
     shapes = {name: found.shapes[name] for name, (_, found) in places.items()}
@@ -88,8 +90,8 @@ def open_tensorflow(prefix: str | os.PathLike[str]) -> Arrays:
     there = sum(file.stat().st_size for file in data)
     if index.is_file() and claimed > there:
         raise ValueError(
-            f"{prefix}: its index claims {claimed:,} bytes of arrays, but its data files have "
-            f"{there:,} bytes and are incomplete. {hint}"
+            f"{prefix}: the index describes {claimed:,} bytes of arrays, but the data files "
+            f"have only {there:,} bytes, so they are incomplete. {hint}"
         )
 
     def array(name: str) -> np.ndarray:
@@ -131,12 +133,15 @@ def write_folder(
 
 def _open(path: Path) -> Any:
     if not path.is_file():
-        raise ValueError(f"{path}: expected a safetensors file; the file does not exist.")
+        raise ValueError(
+            f"{path}: expected a safetensors file; the file does not exist. Check the path."
+        )
     refuse_pointer(path)
     try:
         return safe_open(path, "numpy")
     except (SafetensorError, OSError) as error:
         raise ValueError(
-            f"{path}: expected a safetensors file; it cannot be read ({error}). The download may "
-            "be incomplete: compare its size with that of the original."
+            f"{path}: expected a safetensors file; the file cannot be read ({error}). The "
+            "download may be incomplete: compare the size of the file with that of the "
+            "original."
         ) from error

@@ -71,13 +71,20 @@ def _indexed(path: Path, open_one: Callable[[Path], Arrays]) -> Arrays:
         isinstance(name, str) and name == Path(name).name for name in files.values()
     ):
         raise ValueError(
-            f"{path}: `weight_map` must be an object that maps array names to names of files in "
-            f"the same folder; got {str(files)[:60]}."
+            f"{path}: `weight_map` must be a JSON object that maps array names to names of "
+            f"files in the same folder; got {str(files)[:60]}. Use the index that was "
+            "published with the weights."
         )
     found = joined([path.parent / name for name in sorted(set(files.values()))], open_one)
     for names, text in (
-        (sorted(set(files) - set(found.shapes)), "are listed, but no file contains them"),
-        (sorted(set(found.shapes) - set(files)), "are in its files, but not listed"),
+        (
+            sorted(set(files) - set(found.shapes)),
+            "are listed in the index, but no file contains them",
+        ),
+        (
+            sorted(set(found.shapes) - set(files)),
+            "are in the files of the index, but the index does not list them",
+        ),
     ):
         if names:
             raise ValueError(

@@ -136,9 +136,9 @@ def read_classifier(
     problem = checkpoint.config.get("problem_type")
     if problem not in (None, "single_label_classification") or len(found) == 1:
         raise ValueError(
-            "Classifier supports only heads that choose one of at least two labels; for the head "
-            f"of {checkpoint.source}, the number of labels is {len(found)} and `problem_type` is "
-            f"{problem!r}."
+            f"The head of {checkpoint.source} must choose one of at least two labels; got "
+            f"{len(found)} labels and `problem_type` {problem!r}. To start with a new head, "
+            "use Classifier(BertEncoder.from_pretrained(...), ...)."
         )
     for name, only in ("pooling", "pooled_output"), ("hidden_units", None), ("linear", None):
         if options.get(name, only) != only:
@@ -243,8 +243,8 @@ def _chosen(checkpoint: Checkpoint, overrides: Mapping[str, Any]) -> dict[str, A
         own = theirs.get(name)
         if name not in checkpoint.unspecified and overrides.get(name, own) != own:
             raise ValueError(
-                f"`{name}` of {source} is {own!r} and cannot be changed, since the "
-                f"arrays depend on it; got {overrides[name]!r}."
+                f"`{name}` of {source} is {own!r} and cannot be changed, since the arrays "
+                f"depend on it; got {overrides[name]!r}. Omit `{name}`."
             )
     for name, what in ("num_layers", "layers"), ("max_sequence_length", "positions"):
         if theirs["positions"] != "learned" and name == "max_sequence_length":
@@ -307,7 +307,8 @@ def _second_task(checkpoint: Checkpoint) -> tuple[list[str], list[Row]]:
     rows = next_sentence_rows(checkpoint.names, checkpoint.options, "head")
     if not has(rows, checkpoint.arrays.shapes):
         raise ValueError(
-            f"`next_sentence` must be False: {checkpoint.source} has no next-sentence head."
+            f"`next_sentence` must be False, because {checkpoint.source} has no next-sentence "
+            "head; got True."
         )
     labels = ["next", "other"]
     return labels[::-1] if checkpoint.next_label else labels, rows

@@ -113,9 +113,10 @@ def open_aespresso(path: str | os.PathLike[str]) -> Checkpoint:
     shapes = arrays.shapes
     if f"{names.stem(POSITIONS)}.weight" in shapes:
         raise ValueError(
-            f"{path} has learned positions, which aespresso's models do not have. If it is a "
-            f"Hugging Face model, name the file `{SINGLE}`, or `{TORCH}` if `torch.save` wrote it, "
-            "put its `config.json` next to it, and pass the folder."
+            f"{path} contains a table of position embeddings, which aespresso's models do not "
+            "have. If this is a Hugging Face model, put its `config.json` in the same folder, "
+            f"rename the weights to `{SINGLE}`, or to `{TORCH}` if `torch.save` wrote them, "
+            "and pass the folder."
         )
     words = names.table(WORDS, (0, 0), "").foreign
     segments = names.table("embeddings.token_type_embeddings", (0, 0), "").foreign
@@ -124,7 +125,8 @@ def open_aespresso(path: str | os.PathLike[str]) -> Checkpoint:
         if len(shapes.get(name, ())) != 2:
             raise ValueError(
                 f"{path}: expected an aespresso model, in which {name} is a matrix; got "
-                f"{f'the shape {shapes[name]}' if name in shapes else 'no such array'}."
+                f"{f'the shape {shapes[name]}' if name in shapes else 'no array of this name'}. "
+                "Pass the weights file of such a model."
             )
     vocabulary_size, units = shapes[words]
     options = {
@@ -191,8 +193,9 @@ def _checked(checkpoint: Checkpoint, folder: Path) -> Checkpoint:
         size = checkpoint.options["vocabulary_size"]
         if count > size:
             raise ValueError(
-                f"{path} has {count} tokens, but the token table of {checkpoint.source} has {size} "
-                "rows, so it is the vocabulary of another model. Restore the original file."
+                f"{path} has {count:,} tokens, but the token table of {checkpoint.source} has "
+                f"{size:,} rows, so the vocabulary belongs to another model. Restore the "
+                "original file."
             )
     return checkpoint
 

@@ -124,13 +124,16 @@ def _newest(folder: Path) -> str:
     try:
         state = tf.train.get_checkpoint_state(os.fspath(folder))
     except ValueError as error:
-        raise ValueError(f"{folder / 'checkpoint'} cannot be read ({error}).") from error
+        raise ValueError(
+            f"{folder / 'checkpoint'} cannot be read ({error}). Expected the file that "
+            "TensorFlow wrote with the checkpoints. Put the original file back."
+        ) from error
     named = Path(state.model_checkpoint_path) if state else folder / "model.ckpt"
     for path in (named, folder / named.name):
         if any(Path(f"{path}{ending}").is_file() for ending in ("", ".index")):
             return str(path)
     found = f"no {named.name}" if state else "no valid `checkpoint`"
     raise ValueError(
-        f"{folder}: expected a bilm-tf training folder with the file `checkpoint` and the files "
-        f"that it names; there is {found}."
+        f"{folder}: expected a bilm-tf training folder with the file `checkpoint` and the "
+        f"files that it names; the folder has {found}. Copy the missing files into the folder."
     )

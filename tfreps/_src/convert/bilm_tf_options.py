@@ -108,8 +108,8 @@ def from_json(options: Mapping[str, Any], source: str) -> dict[str, Any]:
     dim = result["projection_dim"]
     if dim > result["units"]:
         raise ValueError(
-            f"{source}: `lstm.projection_dim` must not be larger than `lstm.dim`; got "
-            f"{dim} and {result['units']}."
+            f"{source}: `lstm.projection_dim` must not be larger than `lstm.dim`; got {dim} "
+            f"and {result['units']}. Use the options file that was published with the weights."
         )
     if "char_cnn" not in options:
         return {**result, "filters": [], "vocabulary_size": 0}  # the weights determine the size
@@ -120,14 +120,15 @@ def from_json(options: Mapping[str, Any], source: str) -> dict[str, Any]:
     if dim > total:
         raise ValueError(
             f"{source}: `lstm.projection_dim` must not be larger than the total number of "
-            f"filters in `char_cnn.filters`; got {dim} and {total}."
+            f"filters in `char_cnn.filters`; got {dim} and {total}. Use the options file that "
+            "was published with the weights."
         )
     length = result["max_characters"]
     if max(width for width, _ in result["filters"]) > length:
         raise ValueError(
             f"{source}: `char_cnn.filters` must not be wider than "
             f"`char_cnn.max_characters_per_token`; got the filters {result['filters']} and "
-            f"{length} characters."
+            f"{length} characters. Use the options file that was published with the weights."
         )
     return result
 

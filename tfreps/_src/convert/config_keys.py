@@ -36,14 +36,19 @@ def value_of(config: Mapping[str, Any], key: Key, source: str) -> Any:
         inner = config.get(part)
         if not isinstance(inner, Mapping):
             path = ".".join(outer[:number])
-            raise ValueError(f"{source}: `{path}` must be an object; got {inner!r}.")
+            raise ValueError(f"{source}: `{path}` must be a JSON object; got {inner!r}.")
         config = inner
     value = config.get(name, key.default)
     expected, good = key.check(value)
     if value is REQUIRED:
-        raise ValueError(f"{source}: `{key.theirs}` is missing; expected {expected}.")
+        raise ValueError(
+            f"{source}: `{key.theirs}` is missing; expected {expected}. Use the original file."
+        )
     if not good:
-        raise ValueError(f"{source}: `{key.theirs}` must be {expected}; got {value!r}.")
+        raise ValueError(
+            f"{source}: `{key.theirs}` must be {expected}; got {value!r}. Correct the file, or "
+            "use the original file."
+        )
     return value
 
 

@@ -73,8 +73,9 @@ def layout(
         needed["temperature"] = 1.0
         return _label_layout(model, model.tags, needed, TAG_TASK)
     raise ValueError(
-        f"Hugging Face's BERT classes cannot represent the class {type(model).__name__}. Use "
-        "`model.save` instead."
+        "The model must be a BertEncoder, BertPretrainer, Classifier or Tagger to be written "
+        f"for Hugging Face's BERT classes; got a {type(model).__name__}. Use `model.save` "
+        "instead."
     )
 
 

@@ -82,12 +82,12 @@ def encoder_options(config: Mapping[str, Any], source: str) -> dict[str, Any]:
     if options["padding_id"] >= options["vocabulary_size"]:
         raise ValueError(
             f"{source}: `pad_token_id` must be below `vocab_size`; got {options['padding_id']} "
-            f"and {options['vocabulary_size']}."
+            f"and {options['vocabulary_size']}. Use the original file."
         )
     if options["hidden_dim"] % options["num_heads"]:
         raise ValueError(
             f"{source}: `{theirs['num_heads']}` must divide `{theirs['hidden_dim']}`; got "
-            f"{options['num_heads']} and {options['hidden_dim']}."
+            f"{options['num_heads']} and {options['hidden_dim']}. Use the original file."
         )
     stddev = options.pop("initializer_range")
     if stddev != STDDEV:

@@ -181,14 +181,16 @@ def _entries(path: str | os.PathLike[str]) -> dict[str, int]:
         *token, id_ = line.strip().split("\t")
         if len(token) > 1 or not id_.isdecimal() or not id_.isascii() or len(id_) > 9:
             raise ValueError(
-                f"{path}, line {number}: expected a token, a tab and an id; got {line[:60]!r}."
+                f"{path}, line {number}: expected a token, a tab and an id; got {line[:60]!r}. "
+                "Use the file that was published with the weights."
             )
         entries[token[0] if token else SPACE] = int(id_)
     wrong = sorted(id_ for id_ in entries.values() if id_ >= len(entries))
     if wrong:
         raise ValueError(
             f"{path}: the ids of {len(entries)} entries must be less than {len(entries)}; got "
-            f"{wrong[-1]}. The file is incomplete, or entries occur twice."
+            f"{wrong[-1]}. Either lines are missing or entries occur twice. Use the file that "
+            "was published with the weights."
         )
     return entries
 

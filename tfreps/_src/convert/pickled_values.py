@@ -78,16 +78,18 @@ class PickledValues:
             if opcode == b".":  # STOP
                 value = self._pop()
                 if self._stack:
-                    raise ValueError("a pickle in it ends with unused values")
+                    raise ValueError("a pickle in the file ends with unused values")
                 return value
             if opcode not in OPCODES:
-                raise ValueError(f"it has the pickle opcode {opcode!r}, which arrays do not need")
+                raise ValueError(
+                    f"the file has the pickle opcode {opcode!r}, which arrays do not need"
+                )
             OPCODES[opcode](self)
 
     def _bytes(self, size: int) -> bytes:
         end = self.position + size
         if end > len(self._data):
-            raise ValueError("it ends within a pickle")
+            raise ValueError("the file ends within a pickle")
         found = self._data[self.position : end]
         self.position = end
         return found
@@ -98,7 +100,7 @@ class PickledValues:
     def _line(self) -> str:
         end = self._data.find(b"\n", self.position, self.position + 200)
         if end < 0:
-            raise ValueError("a name in it is not terminated")
+            raise ValueError("a name in the file has no end")
         line = self._bytes(end + 1 - self.position)[:-1]
         return line.decode("ascii", "backslashreplace")
 
@@ -107,7 +109,7 @@ class PickledValues:
 
     def _pop(self) -> Any:
         if not self._stack or self._stack[-1] is MARK:
-            raise ValueError("a pickle in it uses a value that does not exist")
+            raise ValueError("a pickle in the file uses a value that does not exist")
         return self._stack.pop()
 
     def _pop_group(self) -> list:
@@ -117,11 +119,13 @@ class PickledValues:
                 group = self._stack[start + 1 :]
                 del self._stack[start:]
                 return group
-        raise ValueError("a pickle in it uses a group of values that does not exist")
+        raise ValueError("a pickle in the file uses a group of values that does not exist")
 
     def _top(self, kind: type) -> Any:
         if not self._stack or type(self._stack[-1]) is not kind:
-            raise ValueError(f"a pickle in it changes something that is not a {kind.__name__}")
+            raise ValueError(
+                f"a pickle in the file changes something that is not a {kind.__name__}"
+            )
         return self._stack[-1]
 
     def _tuple(self, size: int) -> None:
@@ -135,7 +139,7 @@ class PickledValues:
         target = self._top(dict)
         keys = values[::2]
         if len(values) % 2 or not all(type(key) is str for key in keys):
-            raise ValueError("a pickle in it has a dict whose keys are not strings")
+            raise ValueError("a pickle in the file has a dict whose keys are not strings")
         target.update(zip(keys, values[1::2], strict=True))
 
     def _remember(self, index: int) -> None:
@@ -145,24 +149,26 @@ class PickledValues:
 
     def _recall(self, index: int) -> None:
         if index not in self._memo:
-            raise ValueError("a pickle in it refers to a value that does not exist")
+            raise ValueError("a pickle in the file refers to a value that does not exist")
         self._push(self._memo[index])
 
     def _check_protocol(self) -> None:
         protocol = self._number("<B")
         if protocol != 2:
-            raise ValueError(f"a pickle in it has protocol {protocol}; PyTorch writes protocol 2")
+            raise ValueError(
+                f"a pickle in the file has protocol {protocol}; PyTorch writes protocol 2"
+            )
 
     def _name(self) -> None:
         name = f"{self._line()}.{self._line()}"
         if name not in self._names:
-            raise ValueError(f"it refers to {name}, which is not used to store arrays")
+            raise ValueError(f"the file refers to {name}, which is not used to store arrays")
         self._push(Name(name))
 
     def _call(self) -> None:
         arguments, function = self._pop(), self._pop()
         if type(function) is not Name or type(arguments) is not tuple:
-            raise ValueError("a pickle in it calls something that is not a function")
+            raise ValueError("a pickle in the file calls something that is not a function")
         self._push(self._reduce(function.text, arguments))
 
     def _drop_attributes(self) -> None:

@@ -49,7 +49,8 @@ def read_preset_model(folder: str | os.PathLike[str]) -> Any:
     about = config.get(KEY)
     if not isinstance(about, dict) or not isinstance(about.get("model"), dict):
         raise ValueError(
-            f"{file} was not written by `save_to_preset`: it has no key `{KEY}.model`."
+            f"{file} was not written by `save_to_preset`, because the key `{KEY}.model` is "
+            "missing or is not a JSON object. Pass a folder that `save_to_preset` wrote."
         )
     arrays = open_folder(folder)
     elements = sum(int(np.prod(shape)) for shape in arrays.shapes.values())
@@ -63,7 +64,10 @@ def read_preset_model(folder: str | os.PathLike[str]) -> Any:
             f"by tfreps {about.get('version')} with Keras {about.get('keras')}."
         ) from error
     if not isinstance(model, keras.Model) or not model.built:
-        raise ValueError(f"{file} describes a {type(model).__name__}; expected a built model.")
+        raise ValueError(
+            f"{file} must describe a Keras model that has been built; got a "
+            f"{type(model).__name__}. Save the model again with `save_to_preset`."
+        )
     if "architectures" in config:
         hugging_face.read_into(model, folder, about.get("next_label", 0))
     else:
@@ -91,7 +95,7 @@ def _read_weights(model: keras.Model, arrays: array_files.Arrays, source: str) -
         if array.dtype.name != str(weights[path].dtype):
             raise ValueError(
                 f"{source}: array {path} must have the type {weights[path].dtype}; got "
-                f"{array.dtype}."
+                f"{array.dtype}. Use the weights that were saved with this config."
             )
         weights[path].assign(array)
 
@@ -126,6 +130,7 @@ def _check_sizes(value: Any, most: int, file: pathlib.Path, name: str = "model")
             _check_sizes(inner, most, file, name)
     elif isinstance(value, int) and abs(value) > most:
         raise ValueError(
-            f"{file}: `{name}` is {value}, which is more than the number of elements in the "
-            "weights. The file is damaged, or the files do not belong together."
+            f"{file}: `{name}` must be at most {most}, the number of elements in the weights; "
+            f"got {value}. Either the file is damaged, or the files do not belong together. "
+            "Copy them again from the original."
         )

@@ -155,7 +155,10 @@ def read_settings(folder: str | os.PathLike[str]) -> TextSettings:
     about = read_json(prompts) if prompts.is_file() else {}
     texts, default = about.get("prompts") or {}, about.get("default_prompt_name")
     if not isinstance(texts, dict) or not all(isinstance(t, str) for t in texts.values()):
-        raise ValueError(f"{prompts}: `prompts` must map names to texts; got {str(texts)[:60]}.")
+        raise ValueError(
+            f"{prompts}: `prompts` must map names to texts; got {str(texts)[:60]}. Correct the "
+            "file."
+        )
     if default is not None and default not in [*texts]:
         raise ValueError(
             f"{prompts}: `default_prompt_name` must be one of {', '.join(texts)}; got {default!r}."
@@ -204,7 +207,8 @@ def _longest(config: Mapping[str, Any], file: pathlib.Path) -> int | None:
     parts = config.get("processing_kwargs") or {}
     if not isinstance(parts, dict) or not all(isinstance(part, dict) for part in parts.values()):
         raise ValueError(
-            f"{file}: `processing_kwargs` must be an object of objects; got {parts!r}."
+            f"{file}: `processing_kwargs` must be a JSON object whose values are JSON objects; "
+            f"got {parts!r}."
         )
     found |= {**parts.get("text", {}), **parts.get("common", {})}
     for name, value in found.items():
@@ -212,7 +216,7 @@ def _longest(config: Mapping[str, Any], file: pathlib.Path) -> int | None:
         if name not in ("max_seq_length", "max_length", *NO_EFFECT) and not is_default:
             raise ValueError(
                 f"{file}: the option `{name}` in `processing_kwargs` is not supported; got "
-                f"{value!r}. Supported is `max_length`."
+                f"{value!r}. tfreps supports only `max_length` there; remove other options."
             )
     name = "max_length" if found.get("max_length") is not None else "max_seq_length"
     longest = found[name]
@@ -231,17 +235,19 @@ def _pooling(file: pathlib.Path, width: int) -> PoolingKind | list[PoolingKind]:
     unknown = [mode for mode in modes if mode not in [*POOLINGS]]
     if unknown:
         raise ValueError(
-            f"{file}: the pooling {unknown[0]!r} is not supported. Supported are: "
-            f"{', '.join(POOLINGS)}."
+            f"{file}: the pooling must be one of {', '.join(POOLINGS)}; got {unknown[0]!r}, "
+            "which tfreps does not support."
         )
     theirs = config.get("embedding_dimension", config.get("word_embedding_dimension", width))
     if theirs != width:
         raise ValueError(
-            f"{file}: the width must be {width}, that of the Transformer; got {theirs!r}."
+            f"{file}: `embedding_dimension` (in older files `word_embedding_dimension`) must "
+            f"be {width}, the width of the Transformer; got {theirs!r}."
         )
     if not config.get("include_prompt", True):
         raise ValueError(
-            f"{file}: `include_prompt` must be true: tfreps always pools the pieces of a prompt."
+            f"{file}: `include_prompt` must be true, because tfreps always pools the pieces of "
+            f"a prompt; got {config['include_prompt']!r}."
         )
     found: list[PoolingKind] = [POOLINGS[mode] for mode in modes]
     return found[0] if len(found) == 1 else found
@@ -275,21 +281,22 @@ def _dense_options(folder: pathlib.Path) -> dict[str, Any]:
     reads = config.get("module_input_name"), config.get("module_output_name")
     if config.get("use_residual") or any(x not in (None, "sentence_embedding") for x in reads):
         raise ValueError(
-            f"{file}: the options `use_residual`, `module_input_name` and `module_output_name` of "
-            "a Dense are not supported. It must map the vector of a text, without a residual."
+            f"{file}: a Dense must map the vector of a text, without a residual; got "
+            f"`use_residual` {config.get('use_residual')!r}, `module_input_name` {reads[0]!r} "
+            f"and `module_output_name` {reads[1]!r}. tfreps does not support other values."
         )
     name = str(config.get("activation_function", "torch.nn.modules.activation.Tanh"))
     if name not in ACTIVATIONS:
         raise ValueError(
-            f"{file}: the activation {name!r} is not supported. Supported are: "
-            f"{', '.join(ACTIVATIONS)}."
+            f"{file}: `activation_function` must be one of {', '.join(ACTIVATIONS)}; got "
+            f"{name!r}, which tfreps does not support."
         )
     sizes = config.get("out_features"), config.get("in_features")
     shape = open_folder(folder).shapes.get("linear.weight")
     if sizes != shape:
         raise ValueError(
-            f"{folder}: `linear.weight` must have the shape {sizes} of `out_features` and "
-            f"`in_features`; got {shape}."
+            f"{folder}: `linear.weight` must have the shape [out_features, in_features] of "
+            f"config.json, here {sizes}; got {shape}. Use files that were published together."
         )
     options = {"activation": ACTIVATIONS[name], "use_bias": bool(config.get("bias", True))}
     return {"units": sizes[0], **options}

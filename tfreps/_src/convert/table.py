@@ -56,7 +56,10 @@ def check_arrays(
     """
     wanted = {row.foreign: tuple(row.shape) for row in rows}
     if len(wanted) != len(rows):
-        raise AssertionError("A table must name each foreign array exactly once.")
+        raise AssertionError(
+            f"Each row of a table must name a different array; got {len(rows)} rows, but only "
+            f"{len(wanted)} different names."
+        )
     missing = sorted(set(wanted) - set(shapes))
     extra = sorted(set(shapes) - set(wanted) - set(ignored))
     if missing or extra:
@@ -97,9 +100,9 @@ def read_rows(
     unknown = sorted(set(by_weight) - set(weights))
     if leftover or unknown:
         raise ValueError(
-            f"The table for {source} does not fit the model.\n"
-            f"  weights without a row: {_listed(leftover)}\n"
-            f"  rows without a weight: {_listed(unknown)}"
+            f"The table for {source} does not fit the model.\n  weights without a row: "
+            f"{_listed(leftover)}\n  rows without a weight: {_listed(unknown)}\nReport this as "
+            "a bug."
         )
     for ours, parts in by_weight.items():
         values = [row.read(finite(arrays(row.foreign), row.foreign, source)) for row in parts]
@@ -156,7 +159,10 @@ def check_no_adapters(paths: Iterable[str]) -> None:
 def finite(array: np.ndarray, name: str, source: str) -> np.ndarray:
     """Returns the array in float32; raises a ValueError unless all values are finite floats."""
     if not np.issubdtype(array.dtype, np.floating):
-        raise ValueError(f"{source}: array {name} must contain floats; got {array.dtype}.")
+        raise ValueError(
+            f"{source}: array {name} must contain floats; got {array.dtype}. Use the original "
+            "weights file."
+        )
     with np.errstate(over="ignore"):  # an overflow becomes infinite and is counted below
         array = array.astype(np.float32, copy=False)
     bad = array.size - np.count_nonzero(np.isfinite(array))
@@ -181,8 +187,8 @@ def _by_weight(rows: Sequence[Row]) -> dict[str, list[Row]]:
         parts.sort(key=lambda row: row.part)
         if [row.part for row in parts] != [(i, len(parts)) for i in range(len(parts))]:
             raise ValueError(
-                "The table does not fit the model: it must contain each part of weight "
-                f"{ours} exactly once."
+                f"The table must contain each part of weight {ours} exactly once, but does "
+                "not. Report this as a bug."
             )
     return found
 

@@ -59,7 +59,7 @@ def pickles_in(data: bytes) -> tuple[PickledValues, dict[str, Storage]]:
     def persistent(value: Any) -> Storage:
         storage = _storage(value)
         if storages.setdefault(storage.key, storage) != storage:
-            raise ValueError(f"it describes storage {storage.key[:20]!r} in two ways")
+            raise ValueError(f"the file describes storage {storage.key[:20]!r} in two ways")
         return storage
 
     return PickledValues(data, NAMES, _stand_in, persistent), storages
@@ -69,7 +69,7 @@ def state_dict(value: Any) -> dict[str, StoredArray]:
     """Returns a dict from names to arrays: `value`, or its entry `model_state_dict`."""
     found = value.get(STATE_DICT, value) if type(value) is dict else value
     if type(found) is not dict or not all(type(a) is StoredArray for a in found.values()):
-        raise ValueError("it contains something other than a dict from names to arrays")
+        raise ValueError("the file contains something other than a dict from names to arrays")
     return found
 
 
@@ -79,7 +79,9 @@ def read_array(path: str | os.PathLike[str], array: StoredArray, position: int) 
     extent = _extent(array.shape, array.strides)
     flat = np.fromfile(path, dtype, extent, offset=position + array.offset * dtype.itemsize)
     if flat.size != extent:
-        raise ValueError(f"{path} became shorter while it was read. Try again when it is complete.")
+        raise ValueError(
+            f"{path} became shorter while it was read. Load the file again when it is complete."
+        )
     strides = [step * dtype.itemsize for step in array.strides]
     view = np.lib.stride_tricks.as_strided(flat, array.shape, strides, writeable=False)
     # Plain NumPy has no bfloat16; the conversion to float32 is exact.
@@ -94,32 +96,34 @@ def _stand_in(name: str, arguments: tuple) -> Any:
         return _array(*arguments[:4])  # the remaining arguments concern gradients
     if name == PARAMETER and arguments and type(arguments[0]) is StoredArray:
         return arguments[0]
-    raise ValueError(f"it calls {name} with unexpected arguments")
+    raise ValueError(f"the file calls {name} with unexpected arguments")
 
 
 def _storage(value: Any) -> Storage:
     """Returns the storage of a persistent id `("storage", type, key, device, size, view)`."""
     if type(value) is not tuple or len(value) not in (5, 6) or value[0] != "storage":
-        raise ValueError("it refers to something other than a storage")
+        raise ValueError("the file refers to something other than a storage")
     _, kind, key, _, size, *view = value
     if type(kind) is not Name or kind.text not in STORAGES or type(key) is not str:
-        raise ValueError("it has a storage without a type or key")
+        raise ValueError("the file has a storage without a type or key")
     if not _is_count(size) or view not in ([], [None]):
-        raise ValueError(f"storage {key[:20]!r} in it is a view or has no size")
+        raise ValueError(f"storage {key[:20]!r} in the file is a view or has no size")
     return Storage(key, np.dtype(STORAGES[kind.text]), size)
 
 
 def _array(storage: Any, offset: Any, shape: Any, strides: Any) -> StoredArray:
     """Returns a `StoredArray`; raises a ValueError if it exceeds its storage or is not valid."""
     if type(storage) is not Storage or type(shape) is not tuple or type(strides) is not tuple:
-        raise ValueError("it has an array without a storage, shape or strides")
+        raise ValueError("the file has an array without a storage, shape or strides")
     if not len(shape) == len(strides) <= MOST_DIMENSIONS:  # limits the loop over their elements
-        raise ValueError("it has an array with too many dimensions, or without a stride for each")
+        raise ValueError(
+            "the file has an array with too many dimensions, or with a different number of strides"
+        )
     if not all(map(_is_count, (offset, *shape, *strides))):
-        raise ValueError("it has an array whose shape or strides are not natural numbers")
+        raise ValueError("the file has an array whose shape or strides are not natural numbers")
     if math.prod(shape) > storage.size or offset + _extent(shape, strides) > storage.size:
         raise ValueError(
-            f"an array of shape {shape} in it exceeds its storage of {storage.size} elements"
+            f"an array of shape {shape} in the file exceeds its storage of {storage.size} elements"
         )
     return StoredArray(storage, offset, shape, strides)
 

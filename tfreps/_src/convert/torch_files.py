@@ -70,13 +70,16 @@ def open_torch(path: str | os.PathLike[str]) -> Arrays:
     """
     path = Path(path)
     if not path.is_file():
-        raise ValueError(f"{path}: expected a file of `torch.save`; the file does not exist.")
+        raise ValueError(
+            f"{path}: expected a file of `torch.save`; the file does not exist. Check the path."
+        )
     refuse_pointer(path)
     with open(path, "rb") as file:
         data = file.read(MOST_BYTES)
         if not data.startswith((START, ZIP)):
             raise ValueError(
-                f"{path}: expected a file of `torch.save`; got one that starts with {data[:8]!r}."
+                f"{path}: expected a file of `torch.save`; got a file that starts with "
+                f"{data[:8]!r}. Pass a file that `torch.save` or safetensors wrote."
             )
         size = os.fstat(file.fileno()).st_size
         try:
@@ -100,29 +103,29 @@ def _in_zip(file: BinaryIO, size: int) -> Description:
         with zipfile.ZipFile(file) as archive:
             members = {member.filename: member for member in archive.infolist()}
             if len(members) != len(archive.infolist()):
-                raise ValueError("two members of it have the same name")
+                raise ValueError("two members of the zip archive have the same name")
     except BROKEN as error:
-        raise ValueError(f"it is a damaged zip archive ({error})") from None
+        raise ValueError(f"the file is a damaged zip archive ({error})") from None
     folders = [name[:-8] for name in members if name.endswith("/data.pkl") and name.count("/") == 1]
     if len(folders) != 1:
-        raise ValueError("it is a zip archive without a member data.pkl")
+        raise ValueError("the file is a zip archive without a member data.pkl")
     inside = {name.removeprefix(folders[0]): member for name, member in members.items()}
     if "constants.pkl" in inside:
-        raise ValueError("it is a TorchScript program, which tfreps does not run")
+        raise ValueError("the file is a TorchScript program, which tfreps does not run")
     if _content(file, inside, "version", size).strip() not in ZIP_VERSIONS:
-        raise ValueError("its format has an unknown version")
+        raise ValueError("the format of the file has an unknown version")
     if "byteorder" in inside and _content(file, inside, "byteorder", size) != b"little":
-        raise ValueError("it was not written by a little-endian machine")
+        raise ValueError("the file was not written by a little-endian machine")
     pickles, storages = pickles_in(_content(file, inside, "data.pkl", size))
     arrays = state_dict(pickles.read())
     if {f"data/{key}" for key in storages} != {n for n in inside if n.startswith("data/")}:
-        raise ValueError("its storages do not match its arrays")
+        raise ValueError("the storages in the file do not match the arrays")
     positions = {}
     for key, storage in storages.items():
         member = inside[f"data/{key}"]
         if member.file_size != storage.num_bytes:
             raise ValueError(
-                f"storage {key[:20]!r} must have {storage.num_bytes:,} bytes; its member has "
+                f"storage {key[:20]!r} must have {storage.num_bytes:,} bytes; got "
                 f"{member.file_size:,}"
             )
         positions[key] = _position(file, member, size)
@@ -132,10 +135,10 @@ def _in_zip(file: BinaryIO, size: int) -> Description:
 def _content(file: BinaryIO, inside: dict[str, zipfile.ZipInfo], name: str, size: int) -> bytes:
     """Returns the bytes of a zip member; raises a ValueError if it has more than `MOST_BYTES`."""
     if name not in inside:
-        raise ValueError(f"it is a zip archive without a member {name}")
+        raise ValueError(f"the file is a zip archive without a member {name}")
     position = _position(file, inside[name], size)
     if inside[name].file_size > MOST_BYTES:
-        raise ValueError(f"its member {name} has more than {MOST_BYTES:,} bytes")
+        raise ValueError(f"the member {name} of the zip archive has more than {MOST_BYTES:,} bytes")
     file.seek(position)
     return file.read(inside[name].file_size)
 
@@ -148,7 +151,7 @@ def _position(file: BinaryIO, member: zipfile.ZipInfo, size: int) -> int:
     name, start = member.filename[-40:], member.header_offset
     is_stored = member.compress_type == zipfile.ZIP_STORED
     if not is_stored or member.file_size != member.compress_size or member.flag_bits & IS_ENCRYPTED:
-        raise ValueError(f"its member {name!r} is compressed or encrypted")
+        raise ValueError(f"the member {name!r} of the zip archive is compressed or encrypted")
     if 0 <= start <= size - HEADER:
         file.seek(start)
         header = file.read(HEADER)
@@ -156,26 +159,29 @@ def _position(file: BinaryIO, member: zipfile.ZipInfo, size: int) -> int:
         start += HEADER + sum(struct.unpack("<HH", header[26:]))
         if header.startswith(ZIP) and start + member.file_size <= size:
             return start
-    raise ValueError(f"its member {name!r} of {member.file_size:,} bytes is not within the file")
+    raise ValueError(
+        f"the member {name!r} of the zip archive, with {member.file_size:,} bytes, does not "
+        "lie within the file"
+    )
 
 
 def _in_pickles(file: BinaryIO, data: bytes, size: int) -> Description:
     pickles, storages = pickles_in(data)
     if pickles.read() != MAGIC or pickles.read() != VERSION:
-        raise ValueError(f"its format does not have version {VERSION}")
+        raise ValueError(f"the format of the file does not have version {VERSION}")
     machine = pickles.read()
     if type(machine) is not dict or machine.get("little_endian") is not True:
-        raise ValueError("it was not written by a little-endian machine")
+        raise ValueError("the file was not written by a little-endian machine")
     arrays = state_dict(pickles.read())
     keys = pickles.read()
     if type(keys) is not list or not all(type(key) is str for key in keys):
-        raise ValueError("it has no list of storages")
+        raise ValueError("the file has no list of storages")
     if sorted(keys) != sorted(storages):
-        raise ValueError("its list of storages does not match its arrays")
+        raise ValueError("the list of storages in the file does not match the arrays")
     found = [storages[key] for key in keys]
     claimed = pickles.position + sum(8 + storage.num_bytes for storage in found)
     if claimed != size:
-        raise ValueError(f"it describes {claimed:,} bytes, but has {size:,}")
+        raise ValueError(f"the file describes {claimed:,} bytes, but has {size:,} bytes")
     return Description(arrays, _in_order(file, found, pickles.position))
 
 

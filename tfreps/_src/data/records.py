@@ -50,8 +50,8 @@ def parse_record(line: str, place: str, format: str = "json") -> dict[str, Any]:
             ) from None
     if not isinstance(record, dict):
         raise ValueError(
-            f'{place}: expected an object such as {{"text": ..., "label": ...}}; got '
-            f"{line[:60]!r} of type {type(record).__name__}."
+            f'{place}: expected a record with named fields, such as {{"text": ..., "label": '
+            f"...}}; got {line[:60]!r} of type {type(record).__name__}."
         )
     return record
 

@@ -110,7 +110,9 @@ def read_blocks(
     except GZIP_ERRORS as error:
         raise damaged_gzip(f"{path}, line {line} or later", error) from error
     except OSError as error:
-        raise ValueError(f"Cannot read {path}: {error.strerror or error}.") from error
+        raise ValueError(
+            f"Cannot read {path}: {error.strerror or error}. Check the path and its permissions."
+        ) from error
 
 
 def stream_lines(path: str) -> Iterator[str]:

@@ -206,7 +206,9 @@ def _read_object(config, key, what, remedy):
     if isinstance(config.get(key), dict):
         return config[key]
     got = f"got {_shown(config[key])}" if key in config else "it is missing"
-    raise ValueError(f"{NAME}: `{key}` must be an object {what}, as in {EXAMPLE}; {got}. {remedy}.")
+    raise ValueError(
+        f"{NAME}: `{key}` must be a JSON object {what}, as in {EXAMPLE}; {got}. {remedy}."
+    )
 
 
 def _check_job(what, job):

@@ -21,7 +21,7 @@ def data_share(options):
         given = options.distribute and f"got `distribute` {options.distribute}"
         raise ValueError(
             f"`worker_data` files requires `distribute` multiworker{number}; "
-            f"{given or '`distribute` is not given'}."
+            f"{given or '`distribute` is not set'}. Set `distribute`, or omit `worker_data`."
         )
     return DataShare(Workers(open_strategy(options.distribute)), divided)
 

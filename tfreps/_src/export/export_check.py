@@ -73,7 +73,11 @@ def check_export(
         return compare(outputs, expected, TOLERANCES[signatures.weights.precision])
     except (OSError, ValueError, subprocess.SubprocessError) as error:
         reason = " ".join(str(error).split())[-600:]
-        raise ValueError(f"The export failed its check by {python}: {reason}") from error
+        raise ValueError(
+            f"The export failed its check by {python}, so no version was written: "
+            f"{reason.rstrip('.')}. Use a Python environment with the TensorFlow version of "
+            "this one. If the versions are equal, report the failure as a bug."
+        ) from error
 
 
 def compare(
@@ -90,7 +94,7 @@ def compare(
         for name, value in values.items():
             where = f"the output {name!r} of the signature {signature!r}"
             if f"{signature}/{name}" not in outputs:
-                raise ValueError(f"{where} is missing.")
+                raise ValueError(f"{where} must be returned, but is missing.")
             found = outputs[f"{signature}/{name}"]
             wanted = np.asarray(value)
             if found.shape != wanted.shape:
@@ -104,8 +108,8 @@ def compare(
             difference = float(np.abs(found - wanted).max(initial=0)) / scale
             if not difference <= allowed:
                 raise ValueError(
-                    f"{where} differs from the model's by {difference:.2g} after division by "
-                    f"{scale:.3g}; at most {allowed:g} is allowed."
+                    f"{where} must differ from the output of the model by at most {allowed:g} "
+                    f"after division by {scale:.3g}; got {difference:.2g}."
                 )
             largest = max(largest, difference)
     return largest
@@ -132,6 +136,9 @@ def _run(job: dict[str, Any], python: str) -> dict[str, np.ndarray]:
             **{"capture_output": True, "text": True, "cwd": scratch, "timeout": SECONDS},
         )
         if done.returncode:
-            raise ValueError(f"the process ended with code {done.returncode}: {done.stderr}")
+            raise ValueError(
+                f"the process must end with code 0; it ended with code {done.returncode}: "
+                f"{done.stderr}"
+            )
         with np.load(written, allow_pickle=False) as file:
             return dict(file)

@@ -80,8 +80,8 @@ class StoredWeights:
             return
         if any(v.dtype == "int8" for v in self.variables):
             raise ValueError(
-                "Keras has already quantized the model, so its weights cannot be stored in fewer "
-                "bits. Store them as float32, which leaves them unchanged."
+                "`kind` must be float32, which leaves the weights unchanged, for a model that "
+                f"Keras has already quantized; got {kind!r}."
             )
         for variable in self.variables:
             if variable.dtype == "float32" and len(variable.shape) > 1:

@@ -23,7 +23,9 @@ def read_unpacked(path: str | os.PathLike[str]) -> bytes:
     except GZIP_ERRORS as error:
         raise damaged_gzip(path, error) from error
     except OSError as error:
-        raise ValueError(f"Cannot read {path}: {error.strerror or error}.") from error
+        raise ValueError(
+            f"Cannot read {path}: {error.strerror or error}. Check the path and its permissions."
+        ) from error
 
 
 def damaged_gzip(location: str | os.PathLike[str], error: Exception) -> ValueError:

@@ -16,7 +16,7 @@ LARGEST_BLOCK = 2**24  # number of bytes up to which a chunk may be larger than 
 def open_hdf5(path: str | os.PathLike[str], what: str = "an HDF5 file") -> h5py.File:
     """Opens an HDF5 file for reading; errors describe the expected file as `what`."""
     if not os.path.isfile(path):
-        raise ValueError(f"{path}: expected {what}; the file does not exist.")
+        raise ValueError(f"{path}: expected {what}; the file does not exist. Check the path.")
     try:
         return h5py.File(path, "r")
     except Exception as error:
@@ -61,7 +61,10 @@ def find_array(file: h5py.File, name: str) -> h5py.Dataset:
             reason = _size_error(found, os.path.getsize(path))
             if reason is None:
                 return found
-    raise ValueError(f"{path}: array {name} cannot be read ({reason}).")
+    raise ValueError(
+        f"{path}: array {name} cannot be read ({reason}). The file may be truncated or "
+        "damaged: compare its size with that of the original."
+    )
 
 
 def read_array(file: h5py.File, name: str) -> np.ndarray:
@@ -78,7 +81,10 @@ def naming_damage(path: str | os.PathLike[str], what: str) -> Iterator[None]:
         yield
     except Exception as error:  # h5py raises OSError, RuntimeError, KeyError, TypeError and others
         reason = error.args[0] if error.args else type(error).__name__
-        raise ValueError(f"{path}: {what} cannot be read ({reason}).") from error
+        raise ValueError(
+            f"{path}: {what} cannot be read ({reason}). The file may be truncated or damaged: "
+            "compare its size with that of the original."
+        ) from error
 
 
 def _size_error(found: h5py.Dataset, file_size: int) -> str | None:

@@ -14,7 +14,8 @@ def read_json(path: str | os.PathLike[str]) -> dict[str, Any]:
     values = _values(path)
     if not isinstance(values, dict):
         raise ValueError(
-            f"{path}: expected a JSON object {{...}}; got a value of type {type(values).__name__}."
+            f'{path}: expected a JSON object, such as {{"key": "value"}}; got '
+            f"{str(values)[:60]}. Correct the file, or restore the original."
         )
     return values
 
@@ -24,7 +25,8 @@ def read_json_list(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
     values = _values(path)
     if not isinstance(values, list) or not all(isinstance(value, dict) for value in values):
         raise ValueError(
-            f"{path}: expected a JSON list of objects [{{...}}, ...]; got {str(values)[:60]}."
+            f'{path}: expected a list of JSON objects, such as [{{"key": "value"}}]; got '
+            f"{str(values)[:60]}. Correct the file, or restore the original."
         )
     return values
 
@@ -35,13 +37,18 @@ def _values(path: str | os.PathLike[str]) -> Any:
         return json.loads(text, object_pairs_hook=_object)
     except json.JSONDecodeError as error:
         raise ValueError(
-            f"{path} is not a JSON file: {error.msg} (line {error.lineno}, column {error.colno})."
+            f"{path} is not a JSON file: {error.msg} (line {error.lineno}, column "
+            f"{error.colno}). Correct this line, or restore the original file."
         ) from None
     except RecursionError:
-        raise ValueError(f"{path} cannot be read as JSON: it is nested too deeply.") from None
+        raise ValueError(
+            f"{path} cannot be read as JSON: it is nested too deeply. Restore the original file."
+        ) from None
     except ValueError as error:
         # Raised for a key that occurs twice, and for a number with thousands of digits.
-        raise ValueError(f"{path} cannot be read as JSON: {error}.") from None
+        raise ValueError(
+            f"{path} cannot be read as JSON: {error}. Correct the file, or restore the original."
+        ) from None
 
 
 def write_json(
@@ -68,7 +75,10 @@ def as_json(values: Mapping[str, Any]) -> dict[str, Any]:
     try:
         return json.loads(json.dumps(dict(values), default=plain))
     except (TypeError, ValueError) as error:
-        raise ValueError(f"Options and results must be JSON-serializable: {error}.") from error
+        raise ValueError(
+            "Options and results must contain only values that JSON can represent, but "
+            f"{error}. Convert this value to a number, string, list or dict."
+        ) from error
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

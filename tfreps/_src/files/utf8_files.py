@@ -100,7 +100,9 @@ def read_utf8(path: str | os.PathLike[str], what: str = "", in_lines: bool = Tru
             data = file.read()
     except OSError as error:
         name = f"{what} {path}" if what else path
-        raise ValueError(f"Cannot read {name}: {error.strerror or error}.") from error
+        raise ValueError(
+            f"Cannot read {name}: {error.strerror or error}. Check the path and its permissions."
+        ) from error
     refuse_pointer(path, data)
     return decode_utf8(data, path, in_lines=in_lines)
 

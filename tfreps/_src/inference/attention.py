@@ -79,8 +79,8 @@ def position_table(
         return sinusoids(length or POSITIONS, encoder.hidden_dim, kind, normalize).numpy()
     if length is not None and length > encoder.max_sequence_length:
         raise ValueError(
-            f"`length` must be at most {encoder.max_sequence_length}, the number of learned "
-            f"positions; got {length}."
+            f"`length` must be at most {encoder.max_sequence_length}, the number of position "
+            f"vectors that the model learned; got {length}."
         )
     positions: Any = encoder.add_positions
     return positions.table.numpy()[:length]

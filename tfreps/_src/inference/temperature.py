@@ -169,8 +169,9 @@ def _zero(slope: Callable[[float], float]) -> float:
     low, high = math.log(LOWEST), math.log(HIGHEST)
     if not slope(LOWEST) > 0 or not slope(HIGHEST) < 0:
         raise ValueError(
-            f"No temperature from {LOWEST:g} to {HIGHEST:g} has the lowest negative log-likelihood "
-            "of the data. Check that the data belong to the model, or use more data."
+            f"No temperature between {LOWEST} and {HIGHEST} minimizes the negative "
+            "log-likelihood of the data; the minimum lies outside of this range. Check that "
+            "the data belong to the model, or use more data."
         )
     for _ in range(HALVINGS):
         middle = (low + high) / 2

@@ -162,8 +162,9 @@ class TextEmbedder(WholeTextModel):
         """
         if self.tokenizer is None:
             raise ValueError(
-                "sentence-transformers reads only models with a BERT tokenizer; this model has "
-                "none. Use `save_to_preset` instead."
+                "`save_pretrained` needs a model with a BERT tokenizer, because "
+                "sentence-transformers reads no other models; this model has none. Use "
+                "`save_to_preset` instead."
             )
         settings = TextSettings(self.max_length, False, self.prompts, self.default_prompt)
         write_embedder(self.model, folder, settings)

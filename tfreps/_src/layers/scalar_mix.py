@@ -84,8 +84,8 @@ class ScalarMix(Configurable, keras.layers.Layer):
         initial = [0.0] * num_layers if self.initial_weights is None else self.initial_weights
         if len(initial) != num_layers:
             raise ValueError(
-                f"`initial_weights` must have one value per layer; the input has {num_layers} "
-                f"layers (shape {tuple(input_shape)}); got {len(initial)} values."
+                f"`initial_weights` must have one value for each of the {num_layers} layers of "
+                f"the input, which has shape {tuple(input_shape)}; got {len(initial)} values."
             )
         self.gamma = self._add("gamma", (), "ones")
         if not self.top_only:

@@ -186,7 +186,7 @@ class Classifier(PublishedClassifier, SentenceLossModel, keras.Model):
         if self.pooling != "attention":
             raise ValueError(
                 '`token_weights` needs a model with `pooling="attention"`; this model has '
-                f"{self.pooling!r}."
+                f"{self.pooling!r}. Create the model with this pooling."
             )
         outputs = encoded(self.encoder, features)
         return self.pool._attention(tf.cast(outputs["sequence_output"], "float32"), outputs["mask"])

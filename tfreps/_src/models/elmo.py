@@ -133,9 +133,8 @@ class Elmo(PublishedElmo, WholeModel, keras.Model):
         ]
         if mix_weights is not None and len(mix_weights) != bilm.num_layers + 1:
             raise ValueError(
-                "`mix_weights` must have one value per layer; the biLM has "
-                f"{bilm.num_layers + 1} layers, including the token layer; got "
-                f"{len(mix_weights)} values."
+                f"`mix_weights` must have one value for each of the {bilm.num_layers + 1} "
+                f"layers of the biLM, including the token layer; got {len(mix_weights)} values."
             )
         for mix in self.mixes:
             mix.build((None, bilm.num_layers + 1, None, bilm.output_dim))

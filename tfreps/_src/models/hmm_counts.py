@@ -162,13 +162,16 @@ def flat(sentences, name="token_ids"):
         lengths = np.fromiter(map(len, sentences), np.int64, len(sentences))
     except TypeError as error:
         raise ValueError(
-            f"`{name}` must be a list of lists of integers, one list per sentence; {error}."
+            f"`{name}` must be a list of lists of integers, one list per sentence; got other "
+            f"values ({error})."
         ) from error
     each = map(operator.index, itertools.chain.from_iterable(sentences))
     try:
         return np.fromiter(each, np.int64, lengths.sum()), lengths
     except TypeError as error:
-        raise ValueError(f"`{name}` must contain only integers; {error}.") from error
+        raise ValueError(
+            f"`{name}` must contain only integers; got other values ({error})."
+        ) from error
 
 
 def flat_tokens(token_ids, vocabulary_size, or_none=False):
@@ -201,8 +204,8 @@ def check_lengths(lengths, tag_lengths):
     if len(differ):
         n = differ[0]
         raise ValueError(
-            f"`tag_ids` must have one tag per token; sentence {n + 1} has {lengths[n]} tokens and "
-            f"{tag_lengths[n]} tags."
+            f"`tag_ids` must have one tag per token; sentence {n + 1} (counted from 1) has "
+            f"{lengths[n]} tokens and {tag_lengths[n]} tags."
         )
 
 
@@ -211,6 +214,6 @@ def check_range(name, ids, lengths, lowest, highest):
     if len(wrong):
         sentence = np.searchsorted(np.cumsum(lengths), wrong[0], side="right")
         raise ValueError(
-            f"`{name}` must contain only ids from {lowest} to {highest}; sentence {sentence + 1} "
-            f"contains {ids[wrong[0]]}."
+            f"`{name}` must contain only ids from {lowest} to {highest}; sentence "
+            f"{sentence + 1} (counted from 1) contains {ids[wrong[0]]}."
         )

@@ -218,7 +218,9 @@ class TokenEmbedder(WholeModel, keras.Model):
         """
         if self.vocabulary_size is None:
             raise ValueError(
-                "This embedder has no word vectors. Create it with a `vocabulary_size`."
+                "`set_word_vectors` needs an embedder with a `vocabulary_size`; this embedder "
+                "has none and therefore has no word vectors. Create the embedder with a "
+                "`vocabulary_size`."
             )
         matrix = np.asarray(matrix, "float32")
         expected = self.vocabulary_size, self.embedding_dim
@@ -229,7 +231,10 @@ class TokenEmbedder(WholeModel, keras.Model):
             )
         if not np.isfinite(matrix).all():
             row = int(np.flatnonzero(~np.isfinite(matrix).all(axis=1))[0])
-            raise ValueError(f"`matrix` must be finite; row {row} contains NaN or infinity.")
+            raise ValueError(
+                f"`matrix` must contain only finite numbers; row {row} contains NaN or "
+                "infinity. Correct this row."
+            )
         num_words = self.vocabulary_size - self.num_frozen_words
         self.word_embeddings.assign(np.pad(matrix[:num_words], [(1, 0), (0, 0)]))
         if self.num_frozen_words:
@@ -313,7 +318,7 @@ def _check(model):
     if all(part is None for part in parts):
         raise ValueError(
             "An embedder needs at least one of `vocabulary_size`, `characters`, `elmo`, or "
-            "`vector_layers` with `vector_dim`."
+            "`vector_layers` with `vector_dim`; got none of these. Pass at least one."
         )
     if model.vocabulary_size is not None:
         check_integers(1, vocabulary_size=model.vocabulary_size, embedding_dim=model.embedding_dim)

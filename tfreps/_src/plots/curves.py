@@ -116,8 +116,8 @@ def _found_metrics(
     if not names:
         files = ", ".join(map(str, paths))
         raise ValueError(
-            f"Found no per-{x_axis} metrics in {files}. Choose files with such metrics or a "
-            "different value of `x_axis`."
+            f"{files} must contain metrics per {x_axis}; none were found. Choose files with "
+            "such metrics, or a different value of `x_axis`."
         )
     for name in wanted or ():
         if name not in names:

@@ -71,7 +71,10 @@ def _extract_zip(path: pathlib.Path, folder: pathlib.Path) -> None:
             is_link = stat.S_ISLNK(member.external_attr >> 16)
             _check_member(path, member.filename, is_link)
             if member.flag_bits & 1:
-                raise ValueError(f"{path} is encrypted. Extract it and pass the folder.")
+                raise ValueError(
+                    f"{path} must not be encrypted, because tfreps asks for no password. "
+                    "Extract the archive yourself and pass the folder."
+                )
         size = sum(member.file_size for member in members)
         _check_sizes(path, len(members), size)
         check_space(folder, size)
@@ -142,11 +145,13 @@ class _Headers:
         if self.left is None:
             return self.file.read(size)
         if not 0 <= size <= self.left:
-            raise tarfile.ReadError(f"a header of {size:,} bytes")
+            raise tarfile.ReadError(
+                f"a header in the archive has {size:,} bytes, which is too many"
+            )
         self.left -= size
         header = self.file.read(size)
         if size > tarfile.BLOCKSIZE and SLOW.search(header):
-            raise tarfile.ReadError("a header that is not valid")
+            raise tarfile.ReadError("a header in the archive is not valid")
         return header
 
 
@@ -183,6 +188,6 @@ def _check_sizes(path: pathlib.Path, count: int, size: int) -> None:
 
 def _broken(path: pathlib.Path, error: Exception) -> ValueError:
     return ValueError(
-        f"{path} cannot be extracted: {error or type(error).__name__}. It may be incomplete: "
-        "compare its size with that of the original, and download it again."
+        f"{path} cannot be extracted: {error or type(error).__name__}. The file may be "
+        "incomplete: compare its size with that of the original, and download it again."
     )

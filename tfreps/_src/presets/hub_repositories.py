@@ -96,7 +96,9 @@ def parse(address: str) -> Repository:
         validate_repo_id(match[1])
     except HFValidationError as error:
         reason = " ".join(str(error).split())
-        raise ValueError(f"{address} does not name a repository: {reason}") from error
+        raise ValueError(
+            f"{address} does not name a repository: {reason} The address must have the form {FORM}."
+        ) from error
     return Repository(match[1], match[2], folder)
 
 

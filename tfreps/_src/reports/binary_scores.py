@@ -181,6 +181,7 @@ def _check_scores(
         )
     if np.isnan(scores).any():
         raise ValueError(
-            f"`y_score` must not contain NaN; score {int(np.isnan(scores).argmax()) + 1} is NaN."
+            f"`y_score` must not contain NaN; score {int(np.isnan(scores).argmax()) + 1} "
+            "(counted from 1) is NaN."
         )
     return labels.astype(bool), scores

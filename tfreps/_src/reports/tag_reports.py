@@ -276,5 +276,6 @@ def _check_sentences(y_true: Sequence[Sequence[str]], y_pred: Sequence[Sequence[
         if len(true) != len(pred):
             raise ValueError(
                 "`y_true` and `y_pred` must have the same number of tags in each sentence; "
-                f"sentence {number} has {len(true)} true and {len(pred)} predicted tags."
+                f"sentence {number} (counted from 1) has {len(true)} true and {len(pred)} "
+                "predicted tags."
             )

@@ -81,8 +81,9 @@ def write_published(run: RunFolder, folder: str | os.PathLike[str], name: str | 
         parts = f"{type(model).__name__} with {type(model.encoder).__name__}" if is_known else ""
         found = parts or type(model).__name__
         raise ValueError(
-            f"Expected a model with a BERT encoder in {run.path}; got {found}. Models of other "
-            "kinds cannot be published for transformers."
+            f"{run.path} must contain a Classifier, Tagger or BertPretrainer with a "
+            f"BertEncoder to be published for transformers; got {found}. Choose another run "
+            "folder."
         )
     encoder = model.encoder
     is_pretrainer = isinstance(model, BertPretrainer)

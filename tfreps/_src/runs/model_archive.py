@@ -85,6 +85,6 @@ def refusal(path: str | os.PathLike[str], error: Exception) -> str:
 
 def _damaged(path: str | os.PathLike[str], reason: str) -> str:
     return (
-        f"{path} is damaged: {reason}. It may be incomplete: compare its size with the original, "
-        "and copy it again or train the model again."
+        f"{path} is damaged: {reason}. The file may be incomplete: compare its size with that "
+        "of the original, and copy it again or train the model again."
     )

@@ -196,8 +196,9 @@ def _part(cls: type, model: Any, source: str | os.PathLike[str], options: Mappin
         return Elmo(bilm, **options)
     if found is None:
         raise ValueError(
-            f"{source} contains a model of the class {type(model).__name__}; expected one of the "
-            f"class {cls.__name__}. Use `from_preset` of its class, or another model."
+            f"{source} must contain a model of the class {cls.__name__}; got a "
+            f"{type(model).__name__}. Call `from_preset` of the class {type(model).__name__}, "
+            "or pass another model."
         )
     if options:
         raise ValueError(

@@ -100,7 +100,10 @@ def read_manifest(folder: str | os.PathLike[str]) -> dict[str, Any]:
     data = {} if manifest["data"] is None else manifest["data"]
     assets, back = manifest["assets"], "Put the original file back."
     if set(manifest) != {"assets", "data"} or not all(isinstance(x, dict) for x in (assets, data)):
-        raise ValueError(f"{path} was not written by a tfreps command. {back}")
+        raise ValueError(
+            f"{path} must have the keys assets and data, whose values are JSON objects; got "
+            f"the keys {', '.join(sorted(manifest))}. {back}"
+        )
     wrong = [
         name
         for name, entry in assets.items()
@@ -113,8 +116,8 @@ def read_manifest(folder: str | os.PathLike[str]) -> dict[str, Any]:
     ]
     if wrong:
         raise ValueError(
-            f"{path} was not written by a tfreps command: its entry {wrong[0]!r} is not valid. "
-            f"{back}"
+            f"{path}: the entry {wrong[0]!r} must state the bytes and the SHA-256 of files in "
+            f"the run folder or of the data, as a tfreps command writes them. {back}"
         )
     return manifest
 

@@ -18,7 +18,8 @@ from tfreps._src.text.word_char_ids import WordCharIndexer
 
 MOST_SPARE = 1024  # maximum number of rows of the token table without a token
 REMEDY = (
-    "so it is the vocabulary of another model. Use the vocabulary that the model was trained with."
+    "so the vocabulary belongs to another model. Use the vocabulary that the model was trained "
+    "with."
 )
 
 
@@ -41,7 +42,7 @@ def check_vocabulary(
         size = None if part is None else part.vocabulary_size
         if size not in (None, len(vocabulary)):
             raise ValueError(
-                f"{source} has {size} tokens, but {theirs} has {len(vocabulary)}, {REMEDY}"
+                f"{source} has {size} tokens, but {theirs} has {len(vocabulary)} tokens, {REMEDY}"
             )
     lines = vocabulary.start_id + 1, vocabulary.end_id + 1
     expected = bilm.sentence_start_id, bilm.sentence_end_id
@@ -71,8 +72,8 @@ def check_word_characters(
         expected, found = getattr(bilm, name), getattr(indexer, name)
         if expected != found:
             raise ValueError(
-                f"{source} has the `{name}` {found}, but that of the model is {expected}, so it "
-                "belongs to another model. Put the original file back."
+                f"{source}: `{name}` must be {expected}, as in the model; got {found}. The "
+                "file belongs to another model. Put the original file back."
             )
 
 
@@ -104,8 +105,9 @@ def check_class_names(path: pathlib.Path, names: Sequence[str], word: Word) -> N
     if found != own:
         line = next(i for i, pair in enumerate(zip_longest(found, own), 1) if pair[0] != pair[1])
         raise ValueError(
-            f"{path} does not list the model's {word}s: it has {len(found)} {word}s, the model has "
-            f"{len(own)}, and they differ from line {line} on. Put the original file back."
+            f"{path} must list the {word}s of the model in the same order: the model has "
+            f"{len(own)} {word}s, the file has {len(found)} {word}s, and the two lists differ "
+            f"from line {line} on. Put the original file back."
         )
 
 

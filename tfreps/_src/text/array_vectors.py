@@ -44,8 +44,9 @@ def _mapped(path: str, largest_dimension: int) -> np.ndarray:
     is_table = matrix.ndim == 2 and len(matrix) and 1 <= matrix.shape[1] <= largest_dimension
     if matrix.dtype.kind != "f" or matrix.dtype.itemsize > 8 or not is_table:
         raise ValueError(
-            f"{path}: expected float numbers of 16, 32 or 64 bits, one row for each word and at "
-            f"most {largest_dimension} columns; got {matrix.dtype} of shape {matrix.shape}."
+            f"{path}: expected an array of float numbers of 16, 32 or 64 bits, with one row "
+            f"for each word and at most {largest_dimension} columns; got {matrix.dtype} of "
+            f"shape {matrix.shape}. Convert the array with `astype`, or choose another file."
         )
     return matrix
 
@@ -110,8 +111,9 @@ def _parquet_words(file: str, count: int) -> list[str]:
         columns = [field.name for field in table.schema_arrow if field.type in kinds]
         if len(columns) != 1 or table.metadata.num_rows != count:
             raise ValueError(
-                f"{file}: expected one column of strings with {count:,} rows, one per vector; "
-                f"got {table.metadata.num_rows:,} rows, and columns of strings: {len(columns)}."
+                f"{file}: expected {count} rows, one per vector, and one column of strings; "
+                f"got {table.metadata.num_rows} rows and {len(columns)} columns of strings. "
+                "Write the words of the vectors to the file again."
             )
         words = table.read(columns).column(0).to_pylist()
     except (pyarrow.ArrowException, OSError) as error:

@@ -69,7 +69,8 @@ def vector_rows(path: str, file_format: FileFormat | None = None) -> Iterator[Ve
         raise damaged_gzip(path, error) from error
     except OSError as error:
         raise ValueError(
-            f"Cannot read the word vectors in {path}: {error.strerror or error}."
+            f"Cannot read the word vectors in {path}: {error.strerror or error}. Check the path "
+            "and its permissions."
         ) from error
 
 
@@ -80,7 +81,8 @@ def _array_rows(path: str) -> Iterator[VectorRow]:
             yield VectorRow(*row, f"{path}, row {number}", binary=True)
     except OSError as error:
         raise ValueError(
-            f"Cannot read the word vectors in {path}: {error.strerror or error}."
+            f"Cannot read the word vectors in {path}: {error.strerror or error}. Check the path "
+            "and its permissions."
         ) from error
 
 
@@ -154,7 +156,7 @@ def _first_line(file: File, path: str) -> bytes:
             f"{path}: the file is compressed with gzip. Rename it to *.gz to have it decompressed."
         )
     if b"\0" in first:
-        raise ValueError(f"{path}, line 1: found a NUL byte. {_NOT_TEXT}")
+        raise ValueError(f"{path}, line 1: expected text; found a NUL byte. {_NOT_TEXT}")
     check_line_ends(first.decode("utf-8", "replace"), path)
     return first
 
@@ -165,7 +167,10 @@ def _header(first: bytes, place: str) -> tuple[int, int] | None:
     if len(fields) != 2 or not all(field.lstrip(b"-").isdigit() for field in fields):
         return None
     if max(map(len, fields)) > 18:
-        raise ValueError(f"{place}: the numbers in the header are too large. {_HEADER}")
+        raise ValueError(
+            f"{place}: the numbers in the header must have at most 18 digits; got "
+            f"{first[:60]!r}. {_HEADER}"
+        )
     count, dimension = map(int, fields)
     if count < 1 or not 1 <= dimension <= LARGEST_DIMENSION:
         raise ValueError(
@@ -259,7 +264,10 @@ def _binary_rows(file: File, path: str) -> Iterator[VectorRow]:
         space = buffer.find(b" ", position)
         while space < 0 or len(buffer) < space + 1 + size:
             if space < 0 and len(buffer) - position > LONGEST_TOKEN:
-                raise ValueError(f"{place}: found no space after the token. {_MISREAD}")
+                raise ValueError(
+                    f"{place}: expected a token, a space and the vector; found no space after "
+                    f"the token. {_MISREAD}"
+                )
             chunk = file.read(max(CHUNK, size))
             if not chunk:
                 raise ValueError(

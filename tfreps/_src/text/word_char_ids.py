@@ -1,5 +1,6 @@
 """WordCharIndexer: converts tokens to the ids of a word and of its Unicode characters."""
 
+import collections
 import os
 from collections.abc import Sequence
 from typing import Any
@@ -87,8 +88,9 @@ class WordCharIndexer:
         lists = [config.get(name) for name in ("characters", "words")]
         if not is_valid or not all(entries is None or _are_strings(entries) for entries in lists):
             raise ValueError(
-                f"{path} was not written by tfreps: expected the keys characters and words (lists "
-                "of strings, or null) and max_characters. Put the original file back."
+                f"{path} must have the keys characters and words, whose values are lists of "
+                "strings or null, and max_characters, whose value is an integer; got "
+                f"{str(config)[:60]}. Put the original file back."
             )
         try:
             return cls(**config)
@@ -172,10 +174,17 @@ def _are_strings(entries: Any) -> bool:
 
 
 def _check_distinct(name: str, entries: list[str], special: tuple[str, ...]) -> None:
-    if len({*entries, *special}) < len(entries) + len(special):
+    for position, entry in enumerate(entries):
+        if entry in special:
+            raise ValueError(
+                f"`{name}` must not contain the special entries {', '.join(special)}, which are "
+                f"added; entry {position} (counted from 0) is {entry!r}. Remove it."
+            )
+    if len(set(entries)) < len(entries):
+        [(twice, _)] = collections.Counter(entries).most_common(1)
         raise ValueError(
-            f"`{name}` must be distinct and not contain the special entries {', '.join(special)}, "
-            "which are added; some occur more than once. Remove them."
+            f"`{name}` must contain each entry once; {twice!r} occurs more than once. Remove the "
+            "repeated entries."
         )
 
 
@@ -183,6 +192,6 @@ def _check_tokens(sentence: Sequence[str], number: int) -> None:
     for position, token in enumerate(sentence):
         if not isinstance(token, str):
             raise ValueError(
-                f"`sentences` must contain lists of str; token {position} of sentence {number} is "
-                f"{token!r} of type {type(token).__name__}."
+                f"`sentences` must contain lists of str; token {position} of sentence {number} "
+                f"(both counted from 0) is {token!r} of type {type(token).__name__}."
             )

@@ -135,7 +135,7 @@ def _numbers(row: VectorRow) -> np.ndarray:
             with np.errstate(over="ignore"):  # an overflow becomes infinity, which is checked below
                 vector = np.array(row.numbers.split(), np.float64).astype(np.float32)
             if len(vector) != row.dimension:
-                raise ValueError(f"got {len(vector)}")
+                raise ValueError(f"got {len(vector)} numbers")
         except ValueError as error:
             raise ValueError(
                 f"{row.place}: expected {row.dimension} numbers after the token "

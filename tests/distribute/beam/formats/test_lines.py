@@ -50,9 +50,9 @@ def test_records_of_text():
 @pytest.mark.parametrize(
     "raw, message",
     [
-        (b"a\xff", r"is not UTF-8 \(byte 2\)"),
-        (b"a\0", "contains a NUL character"),
-        (b"a\rb", "contains a carriage return without a line feed"),
+        (b"a\xff", "must be UTF-8 text; byte 2 of the line is not"),
+        (b"a\0", "without NUL characters, .*; got one"),
+        (b"a\rb", "must not contain a carriage return without a line feed"),
     ],
 )
 def test_lines_that_are_no_text(raw, message):
@@ -63,11 +63,11 @@ def test_lines_that_are_no_text(raw, message):
 @pytest.mark.parametrize(
     "raw, message",
     [
-        (b'{"text": ', "the line is not JSON"),
-        (b"[" * 100_000, "the line is not JSON"),
+        (b'{"text": ', "must be a JSON object, but is not JSON"),
+        (b"[" * 100_000, "must be a JSON object, but is not JSON"),
         (b'["a"]', "must be a JSON object; got list"),
-        (b'{"text": "\\ud83d"}', "contains an escape that is not a character"),
-        (b"\xff", "is not UTF-8"),
+        (b'{"text": "\\ud83d"}', "got one half of a surrogate pair"),
+        (b"\xff", "must be UTF-8 text"),
     ],
 )
 def test_lines_that_are_no_record(raw, message):

@@ -62,7 +62,7 @@ def test_a_truncated_file_is_an_error(tmp_path, name):
     WRITE[name](path)
     path.write_bytes(path.read_bytes()[:-3])
     if name == "jsonl":  # its last line is no record
-        with pytest.raises(ValueError, match="the line is not JSON"):
+        with pytest.raises(ValueError, match="but is not JSON"):
             read_all(form, path)
         return
     with pytest.raises(Exception, match="."):

@@ -82,5 +82,5 @@ def test_bytes_that_are_no_text_stay_bytes():
 
 
 def test_a_record_that_is_no_example():
-    with pytest.raises(ValueError, match="the record is not a tf.train.Example"):
+    with pytest.raises(ValueError, match="the record must be a tf.train.Example"):
         list(TFRecord().records(b"\xff\xff"))

@@ -110,7 +110,9 @@ def read_labeled(
             )
     for name, value in ("quotes", quotes), ("first_row", first_row):
         if value is not None and format not in COLUMN_FORMATS:
-            raise ValueError(f"`{name}` has no effect with `format` {format}; got {value!r}.")
+            raise ValueError(
+                f"`{name}` has no effect with `format` {format}; got {value!r}. Omit `{name}`."
+            )
     if format == "folders":
         groups = [_read_folder(folder, encoding) for folder in _list_folders(files)]
         return _without_empty([example for group in groups for example in group], empty_texts)

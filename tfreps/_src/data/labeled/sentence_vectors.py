@@ -49,8 +49,8 @@ class SentenceVectors:
                 num_sentences = sum(str(name).isdigit() for name in file)
             if numbers is None and num_sentences != len(tokens):
                 raise ValueError(
-                    f"{self.path} has vectors of {num_sentences} sentences; the data has "
-                    f"{len(tokens)}. {_OTHER_TEXT}"
+                    f"{self.path}: expected vectors of {len(tokens)} sentences, as in the "
+                    f"data; got vectors of {num_sentences} sentences. {_OTHER_TEXT}"
                 )
             if has_digests:
                 self._check_digests(file, tokens)
@@ -80,8 +80,9 @@ class SentenceVectors:
             stored = own[: find_array(file, number).shape[-2]]
             if not int(number) < len(digests) or digests[int(number)] != token_digest(stored):
                 raise ValueError(
-                    f"{self.path}, sentence {number}: the file has vectors of other tokens than "
-                    f"sentence {position} of the data (counted from 0), {' '.join(own)[:60]!r}. "
+                    f"{self.path}, sentence {number}: the vectors must belong to the tokens of "
+                    f"sentence {position} of the data (counted from 0), "
+                    f"{' '.join(own)[:60]!r}, but the file was computed from other tokens. "
                     f"{_OTHER_TEXT}"
                 )
 
@@ -93,9 +94,9 @@ class SentenceVectors:
                 is_there = number in file
             if not is_there:
                 raise ValueError(
-                    f"{self.path} has no vectors for sentence {number} (sentence {position} of the "
-                    f"data, counted from 0; the number of sentences is {len(tokens)}). "
-                    f"{_OTHER_TEXT}"
+                    f"{self.path}: expected vectors of sentence {number}, which belong to "
+                    f"sentence {position} of the data (counted from 0); the file has none. The "
+                    f"data has {len(tokens)} sentences. {_OTHER_TEXT}"
                 )
             shape = find_array(file, number).shape
             if len(shape) not in (2, 3):

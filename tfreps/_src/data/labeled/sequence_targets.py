@@ -35,7 +35,8 @@ class TokenValues:
             flat = np.concatenate(parts) if parts else np.zeros([1], np.int32)
         except ValueError as error:
             raise ValueError(
-                f"{name} must have values of the same shape for all tokens ({error})."
+                f"{name} must have values of the same shape for all tokens ({error}). Pad the "
+                "values of each token to one shape."
             ) from error
         self.flat = flat.astype({"i": np.int32, "f": np.float32}.get(flat.dtype.kind, flat.dtype))
         self.spec = tf.TensorSpec([None, None, *flat.shape[1:]], self.flat.dtype)

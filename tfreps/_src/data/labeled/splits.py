@@ -53,7 +53,9 @@ def stratified_split(
     if singletons not in ("error", "keep"):
         raise ValueError(f'`singletons` must be "error" or "keep"; got {singletons!r}.')
     if len(labels) < 2:
-        raise ValueError(f"A split needs at least two examples in `labels`; got {len(labels)}.")
+        raise ValueError(
+            f"`labels` must contain at least two examples to be split; got {len(labels)}."
+        )
     positions: dict[Hashable, list[int]] = {}
     for position in _permutation(len(labels), seed):
         positions.setdefault(labels[position], []).append(position)

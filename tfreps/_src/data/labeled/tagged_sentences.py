@@ -273,9 +273,8 @@ def _check_no_comment(place: str, line: str) -> None:
     """Raises a ValueError if a line with an unexpected number of columns is a comment."""
     if _COMMENT.match(line):
         raise ValueError(
-            f"{place}: comment lines are not supported in columns; got "
-            f"{line[:60]!r}. Remove the lines that begin with #, or set `format` to conllu if the "
-            "file is CoNLL-U."
+            f"{place}: expected columns; got the comment line {line[:60]!r}. Remove the lines "
+            "that begin with #, or set `format` to conllu if the file is CoNLL-U."
         )
 
 
@@ -316,7 +315,10 @@ def _read_records(
                     f"{token_field!r}; got {len(tags)} and {len(tokens)}."
                 )
         if not tokens:
-            raise ValueError(f"{place}: the sentence has no tokens. Remove the line.")
+            raise ValueError(
+                f"{place}: expected at least one token in {token_field!r}; got an empty list. "
+                "Remove the line."
+            )
         sentences.append(TaggedSentence(tokens, tags, path, number))
     return sentences
 

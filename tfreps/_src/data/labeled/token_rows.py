@@ -85,7 +85,10 @@ def _tables(tokens: list[str], indexer: Indexer) -> dict[str, np.ndarray]:
     """Returns the features of the U distinct tokens as a dict of arrays `[U, ...]`."""
     if not all(isinstance(token, str) for token in tokens):
         wrong = next(token for token in tokens if not isinstance(token, str))
-        raise ValueError(f"Tokens must be strings; got {wrong!r} of type {type(wrong).__name__}.")
+        raise ValueError(
+            f"The tokens of a sentence must be strings; got {wrong!r} of type "
+            f"{type(wrong).__name__}. Convert the token to a string."
+        )
     parts = []
     for start in range(0, len(tokens), _TOKENS_AT_A_TIME):
         piece = tf.constant([tokens[start : start + _TOKENS_AT_A_TIME]])  # [1, U]

@@ -300,7 +300,7 @@ class LMBatches:
             was = ", ".join(f"{name} = {theirs.get(name)}" for name in different)
             now = ", ".join(f"{name} = {ours[name]}" for name in different)
             raise ValueError(
-                f"The saved position belongs to different data: expected {was}; got {now}. "
+                f"The data must be those of the saved position: expected {was}; got {now}. "
                 "Continue with the same files, vocabulary and options, or start a new run."
             )
 

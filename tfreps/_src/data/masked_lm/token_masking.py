@@ -9,8 +9,8 @@ try:
     import tensorflow_text as tf_text
 except ImportError as error:
     raise ValueError(
-        f"Masked language modeling needs tensorflow-text, which cannot be imported ({error}). Its "
-        "wheels are for Linux and macOS and Python 3.10 to 3.13: pip install tensorflow-text."
+        f"Masked language modeling needs tensorflow-text, which cannot be imported ({error}). "
+        "On Linux or macOS with Python 3.10 to 3.13, run pip install tensorflow-text."
     ) from error
 
 _NO_LIMIT = 2**31 - 1

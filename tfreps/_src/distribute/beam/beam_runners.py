@@ -38,8 +38,9 @@ def make_runner(name, command=None):
         return create_runner(name)
     except (ImportError, ValueError) as error:
         raise ValueError(
-            f"The runner {name} needs a package that is not installed ({error}). Install Beam with "
-            "its extra, such as `pip install 'apache-beam[gcp]'` for DataflowRunner."
+            f"The runner {name} needs a package that is not installed ({error}). Install the "
+            "packages that Beam requires for this runner; for DataflowRunner, run `pip install "
+            "'apache-beam[gcp]'`."
         ) from error
 
 
@@ -88,7 +89,9 @@ def run_pipeline(build, name, workers=1):
             raise LostWorkerError(str(error)) from error
         raise RuntimeError(worker_message(error)) from error
     if state is not None and str(state) not in ("DONE", "PipelineState.DONE"):
-        raise RuntimeError(f"the pipeline ended in the state {state}")
+        raise RuntimeError(
+            f"the pipeline must end in the state DONE; it ended in the state {state}"
+        )
     return result
 
 

@@ -142,7 +142,7 @@ def output_schema(schema, annotate, keep, target):
     for what, name in [*named, *((f"`keep` contains {name!r}", name) for name in keep or ())]:
         if name not in fields:
             raise ValueError(
-                f"{what}, which the records do not have. They have "
+                f"{what}, but the records have no such field; they have "
                 f"{', '.join(map(repr, fields)) or 'no fields'}."
             )
     kind = fields[field].type
@@ -150,22 +150,25 @@ def output_schema(schema, annotate, keep, target):
     if not (item and (pa.types.is_string(item) or pa.types.is_large_string(item))):
         expected = "text" if is_text else "a list of texts (the tokens)"
         raise ValueError(
-            f"The field {field!r} must be {expected}; it is {kind}. Set `field` to another one."
+            f"`field` must name a field that contains {expected}; {field!r} contains {kind}. "
+            "Set `field` to another field."
         )
     added = annotate._added_schema
     kept = {name: each for name, each in fields.items() if keep is None or name in (*keep, field)}
     both = [name for name in added.names if name in kept and name != field]
     if both:
         raise ValueError(
-            f"The records already have the field {both[0]!r}, which is a field of the output. Set "
-            "`prefix` to rename the fields of the output, or `keep` to leave out those of the "
-            "input."
+            f"The records already have the field {both[0]!r}, but the output needs a new field "
+            "of this name. Set `prefix` to rename the fields of the output, or `keep` to leave "
+            "out fields of the input."
         )
     found = pa.schema([*(f for name, f in kept.items() if name not in added.names), *added])
     try:
         target.check_schema(found)
     except ValueError as error:
-        raise ValueError(f"{error}. Leave it out with `keep`, or choose another format.") from error
+        raise ValueError(
+            f"{error}. Leave the field out with `keep`, or choose another format."
+        ) from error
     return found
 
 
@@ -200,8 +203,9 @@ def _run(build, output, about, runner, workers, attempts):
         except LostWorkerError as error:
             if attempt == attempts:
                 raise LostWorkerError(
-                    f"A worker process was lost in each of {attempts} attempts; nothing was "
-                    "written. It may have used too much memory: use fewer workers."
+                    f"A worker process was lost in each of {attempts} attempts, and nothing "
+                    "was written. The processes may have used too much memory. Use fewer "
+                    "workers."
                 ) from error
         except RuntimeError as error:
             raise _explained(error, output) from error

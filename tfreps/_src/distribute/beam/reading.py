@@ -68,9 +68,9 @@ def input_schema(paths, form, keep=None):
             fields = ({f"{field.name}: {field.type}" for field in each} for each in (schema, found))
             changes = ", ".join(sorted(set.symmetric_difference(*fields)))
             raise ValueError(
-                f"{path} has a different schema from {paths[0]}: "
-                f"{changes or 'the order of the fields differs'}. Annotate files of different "
-                "schemas one after the other."
+                f"{path} must have the schema of {paths[0]}; these fields differ: "
+                f"{changes or 'the order of the fields'}. Annotate files of different schemas "
+                "one after the other."
             )
         found = schema
     return found
@@ -88,7 +88,10 @@ def sample_records(paths, form):
         if len(records) >= SAMPLE:
             break
     if not records:
-        raise ValueError(f"{paths[0]} has no record that can be read: {reason}.")
+        raise ValueError(
+            f"{paths[0]}: expected at least one record that can be read; got none ({reason}). "
+            "Check that the file has the format of its suffix."
+        )
     return form.prepare(records)
 
 

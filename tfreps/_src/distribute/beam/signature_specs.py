@@ -34,8 +34,8 @@ def version_folder(export):
     versions = [f for f in folders if re.fullmatch("[0-9]+", FileSystems.split(f)[1])]
     if not versions:
         raise ValueError(
-            f"{export} is not a SavedModel: it has no saved_model.pb and no version that has one. "
-            "Expected a folder written by `tfreps export`."
+            f"{export} is not a SavedModel: it contains neither a saved_model.pb nor a "
+            "numbered version with one. Expected a folder written by `tfreps export`."
         )
     return max(versions, key=lambda folder: int(FileSystems.split(folder)[1]))
 

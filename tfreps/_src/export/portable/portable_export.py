@@ -135,8 +135,8 @@ def write_portable_export(
         raise ValueError(f"{base} is a file; expected a folder or a new path. Choose another path.")
     if not signatures.reads_text:
         raise ValueError(
-            "The model reads token ids and has no vocabulary, so its export could not read text. "
-            "Open it with its vocabulary."
+            "The model must have a vocabulary, because the exported program reads text; got a "
+            "model that reads only token ids. Load the model again with its vocabulary."
         )
     model = portable_model(signatures)
     broken = [token for token in model.vocabulary if "\n" in token]
@@ -150,7 +150,8 @@ def write_portable_export(
     version = next_version(base)
     if (base / str(version - 1) / "saved_model.pb").exists():
         raise ValueError(
-            f"{base} contains SavedModels, of which servers read the newest version. Export for "
+            f"{base} must not contain SavedModels, because servers read only the newest "
+            f"version in a folder; version {version - 1} is a SavedModel. Export for "
             f"{RUNTIMES[format]} to another folder."
         )
     with replacing(base / str(version), parents=True) as folder:

@@ -35,9 +35,9 @@ def check_merged_masks(model, then):
         elif isinstance(layer, _MERGING):
             if len({hidden_mask(x) is None for x in layer.input}) > 1:
                 raise ValueError(
-                    f"The layer {layer.name!r} must merge tensors that all have a mask of Keras, "
-                    "or tensors that have none; got both. Keras would count padding as real. "
-                    f"{BY_NAME} {then}."
+                    f"The layer {layer.name!r} must merge either only tensors with a mask of "
+                    "Keras or only tensors without one; got both kinds. Keras would count "
+                    f"padding as real. {BY_NAME} {then}."
                 )
 
 

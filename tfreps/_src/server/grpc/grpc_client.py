@@ -139,13 +139,15 @@ class GrpcClient:
         if signature not in found.signature_def:
             known = ", ".join(sorted(n for n in found.signature_def if not n.startswith("__")))
             raise ValueError(
-                f"The model has no signature {signature!r}. Choose one of its signatures: {known}."
+                f"`signature` must be one of the signatures of the model, {known}; got "
+                f"{signature!r}."
             )
         inputs = found.signature_def[signature].inputs
         if [value.dtype for value in inputs.values()] != [tf.string.as_datatype_enum]:
             raise ValueError(
-                f"`signature` must have a single input of type string; {signature!r} has "
-                f"the inputs {', '.join(sorted(inputs)) or 'none'}."
+                f"`signature` must have a single input of type string; {signature!r} has the "
+                f"inputs {', '.join(sorted(inputs)) or 'none'}. Choose a signature that reads "
+                "text."
             )
         return next(iter(inputs))
 

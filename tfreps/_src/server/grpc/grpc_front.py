@@ -64,9 +64,15 @@ class GrpcFront:
             else:
                 self.port = self._server.add_insecure_port(address)
         except RuntimeError as error:
-            raise OSError(f"Cannot listen on {address} for gRPC: {error}") from error
+            raise OSError(
+                f"Cannot listen on {address} for gRPC: {error}. Choose another `host` or "
+                "`grpc_port`."
+            ) from error
         if not self.port:
-            raise OSError(f"Cannot listen on {address} for gRPC. The port may be in use.")
+            raise OSError(
+                f"Cannot listen on {address} for gRPC. The port may be in use. Choose another "
+                "`grpc_port`."
+            )
 
     def _handlers(self):
         services = self._services

@@ -72,11 +72,15 @@ class GrpcServices:
         if not request.metadata_field:
             raise ServingError(
                 "INVALID_ARGUMENT",
-                "GetModelMetadataRequest must specify at least one metadata_field",
+                "GetModelMetadataRequest must specify at least one metadata_field. Add "
+                f"{SIGNATURE_DEF}.",
             )
         for field in request.metadata_field:
             if field != SIGNATURE_DEF:
-                raise ServingError("INVALID_ARGUMENT", f"Metadata field {field} is not supported")
+                raise ServingError(
+                    "INVALID_ARGUMENT",
+                    f"Metadata field {field} is not supported. Request only {SIGNATURE_DEF}.",
+                )
         return self.core.metadata_message(*which)
 
     @handled
@@ -109,7 +113,10 @@ def asked_for(request):
     The version, the label or both are `None`.
     """
     if not request.HasField("model_spec"):
-        raise ServingError("INVALID_ARGUMENT", "Missing ModelSpec")
+        raise ServingError(
+            "INVALID_ARGUMENT",
+            "Missing ModelSpec. Set `model_spec` of the request to the name of the model.",
+        )
     spec = request.model_spec
     choice = spec.WhichOneof("version_choice")
     version = spec.version.value if choice == "version" else None

@@ -175,7 +175,10 @@ def read_config_file(path: str | os.PathLike[str]) -> list[ModelConfig]:
     with open(path, "rb") as file:
         text = file.read(LARGEST + 1)
     if len(text) > LARGEST:
-        raise ValueError(f"{path} is larger than {LARGEST} bytes, the maximum for a model config.")
+        raise ValueError(
+            f"{path} must have at most {LARGEST} bytes, the maximum for a model config; the "
+            "file has more. Split it into several files for several servers."
+        )
     try:
         with warnings.catch_warnings():  # Python warns about invalid escapes in strings
             warnings.simplefilter("ignore")
@@ -184,7 +187,9 @@ def read_config_file(path: str | os.PathLike[str]) -> list[ModelConfig]:
             )
     except (UnicodeDecodeError, text_format.ParseError, RecursionError) as error:
         reason = " ".join(str(error).split())[:200]
-        raise ValueError(f"{path} is not a model config of TensorFlow Serving: {reason}") from error
+        raise ValueError(
+            f"{path} is not a model config of TensorFlow Serving in text format: {reason}"
+        ) from error
     configs = []
     for model in parsed.model_config_list.config:
         check_base(model.base_path)

@@ -235,7 +235,11 @@ class ModelPool:
         both are `None`, the newest version is used.
         """
         if not name:
-            raise ServingError("INVALID_ARGUMENT", "ModelSpec has no name specified.")
+            raise ServingError(
+                "INVALID_ARGUMENT",
+                "ModelSpec has no name specified. Set it to the name of a model that this "
+                "server has.",
+            )
         model = self.models.get(name)
         if label is not None:
             if model is None or label not in model.config.labels:

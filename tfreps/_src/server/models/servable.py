@@ -78,7 +78,11 @@ class Servable:
         """Returns the `Signature` with this name, or `serving_default` if the name is empty."""
         name = name or DEFAULT
         if name not in self.signatures:
-            raise ServingError("FAILED_PRECONDITION", f'Serving signature key "{name}" not found.')
+            raise ServingError(
+                "FAILED_PRECONDITION",
+                f'Serving signature key "{name}" not found. The model has the signatures '
+                f"{', '.join(sorted(self.signatures)) or 'none'}.",
+            )
         return self.signatures[name]
 
     def prepare(self, name, inputs, outputs, ticket, write=dict):
@@ -105,14 +109,15 @@ class Servable:
                 call.ticket.call(self._functions[call.signature], call.inputs)
             except (ServingError, tf.errors.OpError) as error:
                 raise ValueError(
-                    f"{self._folder}: warm-up request {number} fails: {error}"
+                    f"{self._folder}: warm-up request {number} must succeed, but fails: "
+                    f"{error} Correct the request or remove it from the warm-up file."
                 ) from error
 
 
 def read_model(folder):
     path = pathlib.Path(folder) / "saved_model.pb"
     if not path.is_file():
-        raise ValueError("it has no saved_model.pb.")
+        raise ValueError("the folder has no saved_model.pb.")
     return saved_model_pb2.SavedModel.FromString(path.read_bytes())
 
 
@@ -124,7 +129,7 @@ def definitions(model):
     for graph in model.meta_graphs:
         if TAG in graph.meta_info_def.tags:
             return dict(graph.signature_def)
-    raise ValueError(f"it has no graph with the tag {TAG!r}.")
+    raise ValueError(f"its saved_model.pb has no graph with the tag {TAG!r}.")
 
 
 @contextlib.contextmanager

@@ -42,8 +42,9 @@ class Signature:
         if self.inputs[name] is None:
             raise ServingError(
                 "UNIMPLEMENTED",
-                f"The model declares input '{name}' as a sparse or composite tensor, but this "
-                "server supports only dense tensors.",
+                f"Input '{name}' must be a dense tensor, but the model declares it as a sparse "
+                "or composite tensor, which this server does not support. Export the model "
+                "with dense inputs.",
             )
         return self.inputs[name]
 

@@ -23,15 +23,20 @@ def warm_up_requests(folder: str | os.PathLike[str]) -> list[predict_pb2.Predict
         for number, record in enumerate(tf.data.TFRecordDataset(path).as_numpy_iterator()):
             if number == MOST:
                 raise ValueError(
-                    f"{path} has more than {MOST} records, the maximum in TensorFlow Serving."
+                    f"{path} must have at most {MOST} records, the maximum in TensorFlow "
+                    "Serving; the file has more. Remove the surplus records."
                 )
             log = prediction_log_pb2.PredictionLog.FromString(record)
             if log.WhichOneof("log_type") == "predict_log":
                 requests.append(log.predict_log.request)
     except (tf.errors.OpError, UnicodeError) as error:
-        raise ValueError(f"{path} is not a valid TFRecord file: {error}") from error
+        raise ValueError(
+            f"{path} must be a TFRecord file, but cannot be read: {error} Write the file "
+            "again, or remove it."
+        ) from error
     except DecodeError as error:
         raise ValueError(
-            f"{path} contains a record that is not a PredictionLog message: {error}"
+            f"{path} must contain only PredictionLog messages, but record {number + 1} is not "
+            f"one: {error}. Write the file again, or remove it."
         ) from error
     return requests

@@ -23,14 +23,15 @@ def choose_queue(inputs: dict[str, np.ndarray], counter, options) -> str:
     size = counter.size(inputs, options.max_text_tokens, options.max_tokens)
     if size.rows and size.longest - counter.added_per_text > options.max_text_tokens:
         raise too_large(
-            f"A text has more than the {options.max_text_tokens} tokens that are allowed",
+            f"A text may have at most {options.max_text_tokens} tokens; the longest text of "
+            "the request has more",
             "max_text_tokens",
         )
     if size.padded > options.max_tokens:
         raise too_large(
-            f"The request has {size.rows} texts, the longest with at least {size.longest} tokens. "
-            f"Padded, these count as {size.padded} tokens, more than the {options.max_tokens} that "
-            "are allowed",
+            f"After padding, a request may have at most {options.max_tokens} tokens; this "
+            f"request has {size.padded}, because it has {size.rows} texts, the longest with at "
+            f"least {size.longest} tokens",
             "max_tokens",
         )
     if size.padded > options.max_tokens // LONG_SHARE or longest_bytes > LONG_BYTES:
@@ -59,8 +60,9 @@ def check_bytes(inputs, most):
             padded = max(longest_here, LEAST)
             if padded * value.size > most:
                 raise too_large(
-                    f"Input '{name}' has {value.size} texts. Padded to {padded} bytes each, they "
-                    f"have {padded * value.size} bytes, more than the {most} that are allowed",
+                    f"The texts of input '{name}' may have at most {most} bytes after padding; "
+                    f"they have {padded * value.size}, because {value.size} texts are padded to "
+                    f"{padded} bytes each",
                     "max_text_mb",
                 )
     return longest
@@ -71,8 +73,7 @@ def check_response(size, options, what="The response"):
     most = options.max_response_mb * MEGABYTE
     if size > most:
         raise too_large(
-            f"{what} has at least {size} bytes, more than the {most} that are allowed; request "
-            "fewer rows or outputs",
+            f"{what} may have at most {most} bytes; it has at least {size} bytes",
             "max_response_mb",
         )
 
@@ -80,7 +81,7 @@ def check_response(size, options, what="The response"):
 def too_large(message, option):
     """Returns the `ServingError` for a request that exceeds the limit of a server option.
 
-    The text of the error is `message`, to which the option and a period are added.
+    The text of the error is `message`, to which the option and a remedy are added.
     """
-    text = f"{message} (server option `{option}`)."
+    text = f"{message} (server option `{option}`). Send smaller requests, or increase this option."
     return ServingError("RESOURCE_EXHAUSTED", text, 413)

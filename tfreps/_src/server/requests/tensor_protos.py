@@ -45,17 +45,25 @@ def to_array(
     if size > most_elements:
         raise invalid(
             where,
-            f"its shape {shape} has more than {most_elements} elements, the maximum (server option "
+            f"its shape {shape} must have at most {most_elements} elements (server option "
             "`max_elements`)",
         )
     if size > max(MOST_REPEATED, proto.ByteSize()):  # every value takes at least one byte
-        raise invalid(where, f"{proto.ByteSize()} bytes are too few for its shape {shape}")
+        raise invalid(
+            where,
+            f"its shape {shape} needs more values than the {proto.ByteSize()} bytes of the "
+            "tensor can contain",
+        )
     try:
         dtype = tf.as_dtype(proto.dtype)
         if dtype.as_numpy_dtype is None or dtype.name not in SUPPORTED:
             raise TypeError
     except (TypeError, KeyError):
-        raise invalid(where, f"dtype {proto.dtype} is not supported in requests") from None
+        raise invalid(
+            where,
+            f"its dtype must be one of {', '.join(sorted(SUPPORTED))}; got the DataType number "
+            f"{proto.dtype}",
+        ) from None
     if dtype != tf.string or proto.string_val:
         with contextlib.suppress(ValueError, TypeError, OverflowError):
             return tf.make_ndarray(proto)

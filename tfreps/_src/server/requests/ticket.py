@@ -61,4 +61,5 @@ class Ticket:
 
 def too_late(seconds):
     """Returns the `ServingError` for a request that took longer than `seconds` seconds."""
-    return ServingError("DEADLINE_EXCEEDED", f"The request took longer than {seconds:g} seconds.")
+    message = f"The request took longer than {seconds:g} seconds. Send less, or allow more time."
+    return ServingError("DEADLINE_EXCEEDED", message)

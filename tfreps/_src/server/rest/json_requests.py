@@ -28,7 +28,10 @@ def read_inputs(request: dict, signature) -> tuple[dict, bool]:
     (`instances`) instead of the column format (`inputs`).
     """
     if ("instances" in request) == ("inputs" in request):
-        raise invalid("A request must have one of the keys 'instances' and 'inputs', and not both.")
+        raise invalid(
+            "A request must have one of the keys 'instances' and 'inputs', and not both; got "
+            f"{'both' if 'inputs' in request else 'neither'}."
+        )
     rows = "instances" in request
     if rows:
         named = named_rows(request["instances"], signature)
@@ -50,15 +53,18 @@ def named_rows(instances, signature):
     `instances` is the list of rows of a request in the row format.
     """
     if not isinstance(instances, list) or not instances:
-        raise invalid("'instances' must be an array with at least one value.")
+        raise invalid(
+            f"'instances' must be an array with at least one value; got {str(instances)[:40]}."
+        )
     if not any(map(is_object, instances)):
         return {only_input(signature): instances}
     names = instances[0].keys() if is_object(instances[0]) else ()
     for position, item in enumerate(instances):
         if not is_object(item) or item.keys() != names:
             raise invalid(
-                "All values of 'instances' must be objects with the same keys; the value at index "
-                f"{position} differs from the first one or is not an object."
+                "All values of 'instances' must be objects with the same keys; the value at "
+                f"index {position} (counted from 0) is not an object or has different keys "
+                "than the first value."
             )
     return {name: [item[name] for item in instances] for name in names}
 
@@ -66,8 +72,9 @@ def named_rows(instances, signature):
 def only_input(signature):
     if len(signature.inputs) != 1:
         raise invalid(
-            "The signature has several inputs, so values must be objects with the keys "
-            f"{', '.join(signature.inputs)}."
+            f"The signature {signature.name!r} has several inputs, so each value must be an "
+            f"object with the keys {', '.join(signature.inputs)}; got a value that is not an "
+            "object."
         )
     return next(iter(signature.inputs))
 
@@ -99,7 +106,10 @@ def json_array(value, dtype: str, where: str) -> np.ndarray:
             array = np.array(leaves, np.float64 if dtype in FLOATS else dtype)
             return array.astype(dtype).reshape(shape)
     except (OverflowError, FloatingPointError):
-        raise invalid(f"A number in {where} is out of the range of {dtype}.") from None
+        raise invalid(
+            f"The numbers in {where} must be representable in {dtype}; one number is out of "
+            f"the range of {dtype}."
+        ) from None
 
 
 def flatten(value, where):
@@ -110,11 +120,15 @@ def flatten(value, where):
         sizes = {len(item) if type(item) is list else None for item in level}
         if len(sizes) != 1:
             raise invalid(
-                f"The value of {where} is not a dense tensor: it has arrays of several sizes, or "
-                f"arrays and other values, at nesting level {len(shape)}."
+                f"The value of {where} must be a dense tensor; at nesting level {len(shape)}, "
+                "it has arrays of several sizes, or arrays and other values. Pad the arrays to "
+                "one size."
             )
         if len(shape) == MOST_AXES:
-            raise invalid(f"The value of {where} must be nested at most {MOST_AXES} levels deep.")
+            raise invalid(
+                f"The value of {where} must be nested at most {MOST_AXES} levels deep; it is "
+                "nested more deeply."
+            )
         shape.append(sizes.pop())
         level = list(itertools.chain.from_iterable(level))
     return shape, level
@@ -130,7 +144,10 @@ def as_bytes(value, where):
         text = value["b64"]
         return base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
     except ValueError as error:  # an unpaired surrogate, or characters that base64 lacks
-        raise invalid(f"A string in {where} cannot be read: {error}.") from None
+        raise invalid(
+            f"The strings in {where} must be valid Unicode, or base64 data in objects; one of "
+            f"them cannot be read: {error}."
+        ) from None
 
 
 def is_object(value):

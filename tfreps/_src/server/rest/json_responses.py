@@ -28,7 +28,10 @@ def predict_json(outputs: dict[str, np.ndarray], rows: bool, options) -> bytes:
     b'{"predictions": [2.5, NaN]}'
     """
     if not outputs:
-        raise ServingError("INVALID_ARGUMENT", "The signature has no outputs.")
+        raise ServingError(
+            "INVALID_ARGUMENT",
+            "The signature must have at least one output, but has none. Choose another signature.",
+        )
     parts = []
     size = 0
     for part in written_rows(outputs) if rows else written_columns(outputs):

@@ -97,8 +97,9 @@ def checked(given):
     for name, (kind, wanted) in KINDS.items():
         if type(given.get(name)) is not kind:
             raise invalid(
-                f"The body of the request must be a JSON object in which {name!r} is {wanted}."
+                f"The body of the request must be a JSON object in which {name!r} is {wanted}; "
+                f"got {str(given.get(name))[:40]!r}."
             )
     if not all(isinstance(text, str) for text in given["texts"]):
-        raise invalid("'texts' must be an array of strings.")
+        raise invalid("'texts' must be an array of strings; got an array with other values.")
     return [given[name] for name in KINDS]

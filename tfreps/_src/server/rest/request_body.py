@@ -25,7 +25,10 @@ async def read_body(request, most_bytes: int, seconds: float) -> bytes:
     try:
         body = await asyncio.wait_for(received(request, most_bytes), seconds)
     except asyncio.TimeoutError:
-        message = f"The body of the request did not arrive within {seconds:g} seconds."
+        message = (
+            f"The body of the request must arrive within {seconds:g} seconds (server option "
+            "`timeout_seconds`), but did not."
+        )
         raise ServingError("DEADLINE_EXCEEDED", message, 408) from None
     if request.headers.get("content-encoding", "").lower() == "gzip":
         body = await asyncio.to_thread(unpacked, body, most_bytes)
@@ -53,15 +56,25 @@ def unpacked(body, most_bytes):
         try:
             found += member.decompress(body, most_bytes + 1 - len(found))
         except zlib.error:
-            raise invalid("The body of the request is not valid gzip data.") from None
+            raise invalid(
+                "The body of the request must be valid gzip data, because the request has the "
+                "header Content-Encoding: gzip; it cannot be decompressed. Compress the body "
+                "again, or omit this header."
+            ) from None
         if len(found) > most_bytes:
             raise too_large(most_bytes)
         if not member.eof:
-            raise invalid("The body of the request is truncated gzip data.")
+            raise invalid(
+                "The body of the request must be complete gzip data; its end is missing. Send "
+                "the whole body."
+            )
         body = member.unused_data.lstrip(b"\0")
         if not body:
             return found
-    raise invalid(f"The body of the request has more than {MOST_MEMBERS} gzip members.")
+    raise invalid(
+        f"The body of the request must have at most {MOST_MEMBERS} gzip members; it has more. "
+        "Compress the body as one member."
+    )
 
 
 def parse_body(body: bytes, most_elements: int) -> dict:
@@ -73,15 +86,16 @@ def parse_body(body: bytes, most_elements: int) -> dict:
     """
     if body.count(b",") + NESTED * (body.count(b"[") + body.count(b"{")) >= most_elements:
         raise invalid(
-            f"The request has more than {most_elements} values, the maximum, where an array or "
-            f"object counts as {NESTED} (server option `max_elements`)."
+            f"The request must have at most {most_elements} values (server option "
+            f"`max_elements`), where an array or object counts as {NESTED}; it has more. Send "
+            "fewer values at a time."
         )
     try:
         value = json.loads(body.decode("utf-8-sig"), parse_float=finite)
     except (ValueError, RecursionError) as error:
         raise invalid(f"The body of the request is not valid JSON: {error}") from None
     if not isinstance(value, dict):
-        raise invalid("The body of the request must be a JSON object.")
+        raise invalid(f"The body of the request must be a JSON object; got {str(value)[:40]}.")
     return value
 
 
@@ -99,7 +113,7 @@ def invalid(message):
 
 def too_large(most_bytes):
     message = (
-        f"The body of the request is larger than {most_bytes} bytes, the maximum (server option "
-        "`max_body_mb`)."
+        f"The body of the request must have at most {most_bytes} bytes (server option "
+        "`max_body_mb`); it is larger. Send fewer values at a time."
     )
     return ServingError("RESOURCE_EXHAUSTED", message, 413)

@@ -89,14 +89,19 @@ class RestApp:
         if request.method == "GET" and match:
             which = requested_version(match)
             if not which[0]:
-                raise invalid("Missing model name in request.")
+                raise invalid(
+                    "Missing model name in request. Request a path such as /v1/models/NAME."
+                )
             # Health probes use these paths, so they do not wait for other requests.
             kind, look = "GetModelStatus", self._status
             if match["part"] == "metadata":  # only in lower case, as in TensorFlow Serving
                 kind, look = "GetModelMetadata", self._metadata
             with self._core.recorded(which[0], kind, "REST"):
                 return reply(look(which))
-        raise invalid(f"Malformed request: {request.method} {path}")
+        raise invalid(
+            f"Malformed request: {request.method} {path}. Send POST /v1/models/NAME:predict, "
+            "GET /v1/models/NAME or GET /v1/models/NAME/metadata."
+        )
 
     async def _predict(self, request, which):
         """Returns the response to a request for predictions.
@@ -122,7 +127,7 @@ class RestApp:
         given = parse_body(body, options.max_elements)
         name = given.get("signature_name", "")
         if not isinstance(name, str):
-            raise invalid("'signature_name' must be a string.")
+            raise invalid(f"'signature_name' must be a string; got {str(name)[:40]}.")
         inputs, rows = read_inputs(given, servable.signature(name))
         write = functools.partial(predict_json, rows=rows, options=options)
         return servable.prepare(name, inputs, (), ticket, write)

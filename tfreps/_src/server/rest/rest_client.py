@@ -144,7 +144,10 @@ class RestClient:
                 "check the address."
             ) from None
         except requests.RequestException as error:
-            raise ValueError(f"The request to {url} failed: {error}") from None
+            raise ValueError(
+                f"The request to {url} failed: {error}. Check the address, and that the server "
+                "is running."
+            ) from None
         try:
             found = response.json()
         except ValueError:

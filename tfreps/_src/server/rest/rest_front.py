@@ -57,7 +57,10 @@ class RestFront:
         while not self._server.started and not self._serving.done():
             await asyncio.sleep(0.005)
         if self._serving.done():
-            raise OSError(f"The REST interface did not start on port {self.port}.")
+            raise OSError(
+                f"The REST interface could not be started on port {self.port}. Choose another "
+                "port, or read the log of the server."
+            )
 
     async def stop(self, timeout):
         """Rejects new connections, and waits up to `timeout` seconds for requests in progress."""

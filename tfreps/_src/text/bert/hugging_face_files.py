@@ -69,11 +69,15 @@ def read_whole(path: pathlib.Path) -> tuple[list[str], dict[str, Any]]:
     model = config["model"]
     ids = _part(model, "vocab", dict, path)
     if not ids:
-        raise ValueError(f"{path}: expected a vocabulary in 'vocab' of 'model'; there is none.")
-    if {type(n) for n in ids.values()} != {int} or sorted(ids.values()) != list(range(len(ids))):
         raise ValueError(
-            f"{path}: the ids in 'vocab' must be the integers from 0 to {len(ids) - 1}, each of "
-            "them used once."
+            f"{path}: expected a vocabulary in 'vocab' of 'model'; the file has none. Use the "
+            "original tokenizer.json."
+        )
+    missing = set(range(len(ids))) - {n for n in ids.values() if type(n) is int}
+    if missing:
+        raise ValueError(
+            f"{path}: the ids in 'vocab' must be the integers from 0 to {len(ids) - 1}, each used "
+            f"by one piece; no piece has the id {min(missing)}. Restore the original file."
         )
     _check_ends(config["post_processor"], ids, path)
     check_added(_part(config, "added_tokens", list, path), path)
@@ -177,8 +181,9 @@ def _check_ends(processor: dict[str, Any], ids: dict[str, int], path: pathlib.Pa
         expected = [*_TEMPLATES.values(), used]
     if found != expected:
         raise ValueError(
-            f"{path}: 'post_processor' must enclose a text in '[CLS]' and '[SEP]', and must number "
-            f"the segments, as in BERT; got {found!r:.300}; expected {expected!r}."
+            f"{path}: 'post_processor' must be {expected!r}, which encloses a text in '[CLS]' "
+            f"and '[SEP]' and numbers the segments, as in BERT; got {found!r}. Use the "
+            "original file."
         )
 
 

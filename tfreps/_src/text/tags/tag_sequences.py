@@ -125,8 +125,9 @@ def spans_to_tags(spans: Iterable[tuple[str, int, int]], length: int, scheme: Sc
         first_free = before.end if before else 0
         if not first_free <= start < end <= length:
             raise ValueError(
-                f"The span {kind!r} from {start} to {end} in `spans` is empty, overlaps another "
-                f"span, or extends beyond the sentence of {length} tokens."
+                f"The span {kind!r} from {start} to {end} in `spans` is empty, overlaps "
+                f"another span, or extends beyond the sentence of {length} tokens. Correct or "
+                "remove this span."
             )
         roles = ["B"] + ["I"] * (end - start - 1)
         if scheme == "iob1" and (before is None or before[::2] != (kind, start)):

@@ -78,7 +78,10 @@ def arrow_schema(avro):
     a logical type, such as a date, as the number that encodes it.
     """
     if not isinstance(avro, dict) or avro.get("type") != "record":
-        raise ValueError(f"an Avro file must contain records; got the schema {str(avro)[:80]}")
+        raise ValueError(
+            f"expected an Avro schema of type record; got {str(avro)[:80]}. Write the records "
+            "to another format, such as JSON lines"
+        )
     return pa.schema([pa.field(f["name"], _arrow_type(f["type"])) for f in avro["fields"]])
 
 
@@ -87,12 +90,19 @@ def _arrow_type(avro):
         rest = [each for each in avro if each != "null"]
         if len(rest) == 1:
             return _arrow_type(rest[0])
-        raise ValueError(f"a union of {', '.join(map(str, rest))[:80]} is not supported")
+        raise ValueError(
+            "expected a union of null and one other type; got a union that contains "
+            f"{' and '.join(map(str, rest))[:80]}. Write the records to another format, such "
+            "as JSON lines"
+        )
     if isinstance(avro, str):
         avro = {"type": avro}
     kind = avro["type"]
     if "logicalType" in avro:
-        raise ValueError(f"the logical type {avro['logicalType']} is not supported")
+        raise ValueError(
+            f"expected a field without a logical type; got {avro['logicalType']}. Write the "
+            "records to another format, such as JSON lines"
+        )
     if isinstance(kind, dict | list):
         return _arrow_type(kind)
     if kind == "array":
@@ -100,5 +110,8 @@ def _arrow_type(avro):
     if kind == "record":
         return pa.struct(list(arrow_schema(avro)))
     if kind not in ARROW:
-        raise ValueError(f"the type {kind} is not supported")
+        raise ValueError(
+            f"expected a field of the type array, record, {', '.join(ARROW)}; got {kind}. "
+            "Write the records to another format, such as JSON lines"
+        )
     return ARROW[kind]

@@ -55,14 +55,19 @@ class JsonLines(TextLines):
         try:
             record = json.loads(text)
         except (ValueError, RecursionError) as error:
-            raise ValueError(f"the line is not JSON ({error})") from error
+            raise ValueError(
+                f"the line must be a JSON object, but is not JSON ({error})"
+            ) from error
         if not isinstance(record, dict):
             raise ValueError(f"the line must be a JSON object; got {type(record).__name__}")
         if b"\\u" in raw:  # an escape may be one half of a surrogate pair
             try:
                 json.dumps(record, ensure_ascii=False).encode("utf-8")
             except UnicodeEncodeError as error:
-                raise ValueError("the line contains an escape that is not a character") from error
+                raise ValueError(
+                    "the line must contain only escapes of whole characters; got one half of a "
+                    "surrogate pair"
+                ) from error
         yield record
 
     def encode(self, record, schema):
@@ -91,15 +96,23 @@ def decoded(raw):
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise ValueError(f"the line is not UTF-8 (byte {error.start + 1})") from error
+        raise ValueError(
+            f"the line must be UTF-8 text; byte {error.start + 1} of the line is not"
+        ) from error
     if "\0" in text:
-        raise ValueError("the line contains a NUL character")
+        raise ValueError(
+            "the line must be text without NUL characters, which mark binary files; got one. "
+            "Remove it"
+        )
     if "\r" in text:
-        raise ValueError("the line contains a carriage return without a line feed; remove it")
+        raise ValueError(
+            "the line must not contain a carriage return without a line feed; remove the "
+            "carriage return"
+        )
     return text.removeprefix("\ufeff")
 
 
 def _plain(value):
     if isinstance(value, np.ndarray):
         return np.round(value.astype(np.float64), DECIMALS).tolist()
-    raise TypeError(f"{type(value).__name__} is not a type of JSON")
+    raise TypeError(f"a value of type {type(value).__name__} cannot be written as JSON")

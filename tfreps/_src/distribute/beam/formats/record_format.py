@@ -42,7 +42,8 @@ class RecordFormat:
         for field in schema:
             if self.types is not None and not _is_made_of(field.type, self.types, self.most_lists):
                 raise ValueError(
-                    f"the field {field.name!r} is {field.type}, which {self.lacking} lacks"
+                    f"the field {field.name!r} has the type {field.type}, which {self.lacking} "
+                    "does not support"
                 )
 
 

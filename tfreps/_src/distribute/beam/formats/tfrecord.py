@@ -34,7 +34,10 @@ class TFRecord(RecordFormat):
         try:
             features = tf.train.Example.FromString(raw).features.feature
         except Exception as error:
-            raise ValueError("the record is not a tf.train.Example") from error
+            raise ValueError(
+                "the record must be a tf.train.Example, but cannot be parsed. Check the format "
+                "of the file"
+            ) from error
         record = {name: _values(feature) for name, feature in sorted(features.items())}
         for name in self.scalars & record.keys():
             if len(record[name]) != 1:
