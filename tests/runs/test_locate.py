@@ -124,7 +124,7 @@ def with_pickle(path):
         (with_keras_file, "tf_model.h5 is a file of transformers 4(.|\n)*TFBertModel as Model; M"),
         (with_pickle, "pytorch_model.bin: expected a file of `torch.save`; got a file that starts"),
         (only("config.json", "{"), "config.json is not a JSON file"),
-        (only("config.json", "[]"), "config.json: expected a JSON object .* of type list"),
+        (only("config.json", "[]"), "config.json: expected a JSON object, .* got "),
         (only("config.json", POINTER), "config.json is a git-lfs pointer"),
     ],
 )

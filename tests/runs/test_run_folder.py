@@ -79,7 +79,7 @@ def test_create_refuses_an_earlier_run_unless_told(run):
 
 
 def test_create_refuses_options_that_json_cannot_hold(tmp_path):
-    with pytest.raises(ValueError, match="JSON-serializable"):
+    with pytest.raises(ValueError, match="that JSON can represent"):
         RunFolder.create(tmp_path / "run", "convert", {"f": print})
     assert not (tmp_path / "run").exists()
 

@@ -104,7 +104,7 @@ def test_outputs_without_rows_stop_the_merging(monkeypatch):
 def test_an_answer_that_is_too_large(monkeypatch):
     runner = Runner(lambda x: {"y": tf.repeat(x[:, None], 100_000, 1)}, monkeypatch, 1)
     runner.go_on.set()
-    with pytest.raises(ServingError, match="more than the 1048576 that are allowed"):
+    with pytest.raises(ServingError, match="at most 1048576 bytes"):
         runner.submit(1, 2, 3).result(20)
     assert runner.submit(1).result(20)["y"].shape == (1, 100_000)
 

@@ -77,16 +77,16 @@ def test_one_value_does_not_stand_for_hundreds_of_megabytes():
 @pytest.mark.parametrize(
     "proto, words",
     [
-        (sized(2**40, dtype=1, float_val=[1]), "more than 1000 elements"),
-        (sized(2**62, 2**62, dtype=7, string_val=[b""]), "more than 1000 elements"),
+        (sized(2**40, dtype=1, float_val=[1]), "must have at most 1000 elements"),
+        (sized(2**62, 2**62, dtype=7, string_val=[b""]), "must have at most 1000 elements"),
         (sized(-1, dtype=1), r"no negative size; got \[-1\]"),
         (sized(*[1] * 40, dtype=1, float_val=[1]), "with at most 32 axes"),
         (sized(2, dtype=1, tensor_content=b"12345"), "Cannot read the tensor: "),
         (sized(2, dtype=7, tensor_content=b"12345678"), "Cannot read the tensor: "),
-        (sized(2, dtype=0, float_val=[1, 2]), "dtype 0"),
-        (sized(2, dtype=20), "dtype 20"),  # a resource
-        (sized(2, dtype=99), "dtype 99"),
-        (sized(2, dtype=11, int_val=[1, 2]), "dtype 11"),  # quantized
+        (sized(2, dtype=0, float_val=[1, 2]), "got the DataType number 0"),
+        (sized(2, dtype=20), "got the DataType number 20"),  # a resource
+        (sized(2, dtype=99), "got the DataType number 99"),
+        (sized(2, dtype=11, int_val=[1, 2]), "got the DataType number 11"),  # quantized
     ],
     ids=str,
 )

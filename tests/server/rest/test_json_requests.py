@@ -115,7 +115,7 @@ def test_special_numbers():
         ('{"inputs": 1' + "0" * 400 + "}", FLOAT, "out of the range of float64"),
         ('{"inputs": 1' + "0" * 5_000 + "}", ONE, "not valid JSON|out of the range"),
         ('{"inputs": ' + "[" * 3_000, ONE, "not valid JSON"),
-        ('{"inputs": [' + "1," * 50_000 + "1]}", ONE, "more than 50000 values"),
+        ('{"inputs": [' + "1," * 50_000 + "1]}", ONE, "at most 50000 values"),
     ],
 )
 def test_requests_that_are_refused(body, signature, words):

@@ -169,7 +169,7 @@ ERRORS = [
     ),
     ("zoo", {"signature_name": "half", "inputs": [1]}, 501, "float16"),
     ("zoo", {"signature_name": "echo", "instances": [{"b64": "/w=="}]}, 400, "not valid UTF-8"),
-    ("zoo", {"instances": ["a", "b"], "more": "x" * 2**20}, 413, "larger than 1048576 bytes"),
+    ("zoo", {"instances": ["a", "b"], "more": "x" * 2**20}, 413, "at most 1048576 bytes"),
 ]
 
 

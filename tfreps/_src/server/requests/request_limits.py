@@ -60,9 +60,11 @@ def check_bytes(inputs, most):
             padded = max(longest_here, LEAST)
             if padded * value.size > most:
                 raise too_large(
-                    f"The texts of input '{name}' may have at most {most} bytes after padding; "
-                    f"they have {padded * value.size}, because {value.size} texts are padded to "
-                    f"{padded} bytes each",
+                    (
+                        f"The texts of input '{name}' may have at most {most} bytes after padding; "
+                        f"they have {padded * value.size}, because each text is padded to {padded} "
+                        f"bytes and their number is {value.size}"
+                    ),
                     "max_text_mb",
                 )
     return longest
