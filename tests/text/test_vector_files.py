@@ -152,7 +152,7 @@ def test_bad_text(tmp_path, data, message):
         (b"1 2000000000\n" + BINARY[4:], "line 1: the header declares 1 vectors of dimension"),
         (b"4" + BINARY[1:], "the file continues after the 4 vectors"),
         (b"5 3" + BINARY[3:], "the file continues|no space after the token"),
-        (b"1 1\n" + b"a" * 70000, "row 1: found no space after the token"),
+        (b"1 1\n" + b"a" * 70000, "row 1: .*found no space after the token"),
     ],
 )
 @pytest.mark.parametrize("packed", ["", ".gz"])

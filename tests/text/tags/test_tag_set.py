@@ -85,7 +85,9 @@ def test_names_that_are_none():
 
 def test_a_new_tag_names_file_and_line():
     tags = TagSet(["O", "B-X"], "bio", source="tags.txt")
-    message = r"dev.txt, line 12: the tag 'B-Y' is not one of the 2 tags of tags.txt \(O, B-X\)"
+    message = (
+        r"dev.txt, line 12: the tag 'B-Y' is not one of the 2 tags that the model knows \(O, B-X\)"
+    )
     with pytest.raises(ValueError, match=message):
         tags.encode(["O", "B-Y"], "dev.txt", [11, 12])
     with pytest.raises(ValueError, match="dev.json, line 4, token 2: the tag 'B-Y'.* train on"):

@@ -153,9 +153,9 @@ class TagSet:
             where = f"{source}, line {line}"
         known = ", ".join(self.names[:30]) + (", ..." if len(self) > 30 else "")
         raise ValueError(
-            f"{where}: expected one of the {len(self)} {self.word}s that the model knows, "
-            f"{known}; got {names[new]!r}. Correct the {self.word}, remove the example, or "
-            f"train on text that has this {self.word}."
+            f"{where}: the {self.word} {names[new]!r} is not one of the {len(self)} "
+            f"{self.word}s that the model knows ({known}). Correct the {self.word}, remove the "
+            f"example, or train on text that has this {self.word}."
         )
 
     def decode(self, ids: Iterable[int]) -> list[str]:
