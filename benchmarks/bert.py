@@ -43,7 +43,7 @@ MASKED = 20
 POLICIES = {"float32": "float32", "bfloat16": "mixed_bfloat16"}
 # Divisors of the number of repeats, because long calls are repeated less often.
 FEWER = {"encode": 1, "train": 3, "tune": 12}
-# name: (task, shape, texts, tokens of a text, precision)
+# Name of a row -> (task, shape, texts, tokens of a text, precision).
 ROWS = {
     "base-8x128-float32": ("encode", "base", 8, 128, "float32"),
     "base-8x128-bfloat16": ("encode", "base", 8, 128, "bfloat16"),

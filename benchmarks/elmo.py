@@ -26,7 +26,7 @@ from benchmarks import rows
 from benchmarks.in_turns import in_turns
 from benchmarks.topics_text import tokens
 
-# name: (task, size, rows, tokens per row, precision)
+# Name of a row -> (task, size, rows, tokens per row, precision).
 ROWS = {
     "original-32x25-float32": ("embed", "elmo_original", 32, 25, "float32"),
     "original-32x25-bfloat16": ("embed", "elmo_original", 32, 25, "bfloat16"),

@@ -19,7 +19,7 @@ import time
 from benchmarks import rows
 
 UNTIMED = 3  # number of first steps, which trace the function and fill the caches
-# name: (kind of model, sizes or options, rows, tokens per row)
+# Name of a row -> (kind of model, sizes or options, rows, tokens per row).
 ROWS = {
     "elmo-tiny-128x20": ("elmo", "elmo_tiny", 128, 20),
     "elmo-tiny-32x20": ("elmo", "elmo_tiny", 32, 20),

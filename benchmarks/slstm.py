@@ -22,7 +22,7 @@ FORMS = {
     "article": {"initial_state": "zeros", "boundary": "zeros"},
     "paper": {},
 }
-# name: (task, form, precision, normalized speed of the article's code)
+# Name of a row -> (task, form, precision, normalized speed of the article's code).
 ROWS = {
     "train-32x30-float32": ("train", "article", "float32", 3.3),
     "train-32x30-bfloat16": ("train", "article", "mixed_bfloat16", 3.3),

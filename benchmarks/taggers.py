@@ -31,7 +31,7 @@ from benchmarks.in_turns import in_turns
 XLA, PLAIN = {"jit_compile": "auto"}, {"jit_compile": False}
 GRAPH = {"jit_compile": False, "graph": True}
 FOLLOW = {"jit_compile": "auto", "scale": 60.0, "follow_themselves": True}
-# name: (task, sentences, tokens, tags, options)
+# Name of a row -> (task, sentences, tokens, tags, options).
 ROWS = {
     "viterbi-graph-32x50x9": ("viterbi", 32, 50, 9, GRAPH),
     "viterbi-graph-32x100x29": ("viterbi", 32, 100, 29, GRAPH),

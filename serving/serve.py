@@ -47,7 +47,7 @@ STOPS = (
 )
 COMMAND = Command(
     "serve",
-    f"Serves SavedModels. {TRUST} {NOTE} {STOPS}",
+    f"Serves SavedModels over gRPC and REST. {TRUST} {NOTE} {STOPS}",
     server_options.ARGUMENTS,
     server_options.GROUPS,
     (

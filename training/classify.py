@@ -1,4 +1,4 @@
-"""Classifies raw texts: prints the most likely label of each and its probability.
+"""Classifies raw texts: prints the most likely label of each text with its probability.
 
 Texts are tokenized in the same way as in training (see --tokens of tfreps train-classifier). With
 --output-format json, each text gets one line, the JSON of `tfreps.inference.ClassifiedText.asdict`:

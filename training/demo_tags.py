@@ -1,4 +1,4 @@
-"""Builds a tagged corpus from docstrings, in which the tags mark code.
+"""Builds a tagged corpus from Python docstrings, whose tags mark the tokens of code.
 
 Authors of docstrings put code in backquotes, as in: pass `x` to ``np.dot``. The quotes become tags
 (B-CODE and I-CODE, scheme bio) and are removed from the sentence. The sentences are from the

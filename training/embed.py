@@ -1,4 +1,4 @@
-"""Writes the vectors of a text: of every token for a biLM, of every line for a text embedder.
+"""Writes vectors of texts: one per token (biLM), per piece (BERT) or per line (text embedder).
 
 For a text embedder, such as a model of sentence-transformers, the text has one raw text per line,
 and the output is a NumPy file (.npy) or an HDF5 file with the data set `vectors`, of shape [lines,

@@ -1,4 +1,4 @@
-"""Measures the perplexity of a biLM on text, over the full softmax.
+"""Measures the perplexity of a biLM on text, with the full softmax.
 
 By default, each sentence starts from the model's fixed state (zeros, or the warm state of the
 biLM), so that the perplexity does not depend on the batch size. For comparison, --carry-state

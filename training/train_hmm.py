@@ -1,4 +1,4 @@
-"""Trains a hidden Markov model as a tagger from smoothed counts.
+"""Trains a hidden Markov model that tags tokens, from smoothed counts of tagged sentences.
 
 Training takes seconds, so the model serves as a baseline for neural taggers. By default, the
 smoothing is chosen on the validation data. With --unlabeled TEXT, training continues on sentences

@@ -127,11 +127,11 @@ WORK = {
 LIMITS = (
     "Requests over a limit are rejected before the model runs. Responses over --max-response-mb "
     "are rejected after they are computed. The memory that a model uses while it runs is not "
-    "limited. For models written by 'tfreps export', it grows with the number of tokens. For other "
-    "models, the limit on tokens applies to the number of texts instead. A call that takes longer "
-    "than --timeout-seconds is stopped unless it is part of a batch. Error messages to clients use "
-    "the option names of the library: `max_tokens` is --max-tokens, `allowed_hosts` is "
-    "--allow-host, and `allowed_origins` is --allow-origin."
+    "limited. For models written by 'tfreps export', this memory grows with the number of tokens. "
+    "For other models, the limit on tokens applies to the number of texts instead. A call that "
+    "takes longer than --timeout-seconds is stopped unless the call is part of a batch. Error "
+    "messages to clients use the option names of the library: `max_tokens` is --max-tokens, "
+    "`allowed_hosts` is --allow-host, and `allowed_origins` is --allow-origin."
 )
 
 

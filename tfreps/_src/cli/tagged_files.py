@@ -18,7 +18,7 @@ def separator(text):
 
 
 MARKS = frozenset(".,;:!?。，；：！？")  # punctuation marks that raw text attaches to words
-NUM_COMPARED = 2000  # training sentences whose tokens `check_tokens` compares
+NUM_COMPARED = 2000  # number of training sentences whose tokens `check_tokens` compares
 # A space between characters of Chinese or Japanese, whose raw text has none.
 BETWEEN_CJK = re.compile(
     "(?<=[{0}]) (?=[{0}])".format("\u3000-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef")

@@ -18,7 +18,7 @@ from tfreps._src.convert.config_keys import (
 )
 from tfreps._src.files.json_files import read_json
 
-ACTIVATIONS = ("relu", "tanh")  # those of the character CNN in bilm-tf and AllenNLP
+ACTIVATIONS = ("relu", "tanh")  # activations of the character CNN in bilm-tf and AllenNLP
 
 
 def filters(value: Any) -> tuple[str, bool]:

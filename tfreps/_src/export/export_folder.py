@@ -16,7 +16,8 @@ from tfreps._src.export.signature_base import Signatures
 from tfreps._src.files.atomic_files import replacing
 from tfreps._src.files.version_folders import next_version
 
-COUNTS = "tfreps_counts.json"  # how texts are tokenized, for servers that limit requests
+# File that says how to count the tokens of texts, for servers that limit requests.
+COUNTS = "tfreps_counts.json"
 WARM_UP = "tf_serving_warmup_requests"
 WARM_UP_TEXTS = (
     ["The dog sat on the mat ."],

@@ -16,7 +16,8 @@ from tfreps._src.text.token_stream import StreamToken, TokenStream
 if TYPE_CHECKING:
     from tfreps._src.inference.text_tagger import TextTagger
 
-WINDOW_TOKENS = 256  # tokens per window of a model whose emissions depend on a known window
+# Number of tokens per window, for a model whose emissions depend on a limited context.
+WINDOW_TOKENS = 256
 BATCH_TOKENS = 4096  # maximum number of tokens in a batch of windows, with padding
 
 

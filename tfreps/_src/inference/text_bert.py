@@ -15,8 +15,8 @@ from tfreps._src.runs.bert_loading import max_length
 from tfreps._src.text.bert import PieceTokenizer
 
 TEXTS_AT_ONCE = 32
+# Specs of the output of `tokenizer.build_batch`.
 BATCH = {
-    # Specs of the output of `tokenizer.build_batch`.
     "token_ids": tf.TensorSpec([None, None], "int32"),
     "segment_ids": tf.TensorSpec([None, None], "int32"),
     "mask": tf.TensorSpec([None, None], "bool"),

@@ -7,7 +7,7 @@ from tfreps._src.text.vocabulary import Vocabulary
 
 LINE_END = -1
 _PIECE = 1 << 16  # minimum number of characters of a piece
-_LINE_END_WORD = "\0"  # `decode_utf8` rejects text that contains it
+_LINE_END_WORD = "\0"  # no text contains this character, because `decode_utf8` rejects it
 
 
 class WordRows(dict[str, int]):

@@ -63,7 +63,7 @@ class Model:
         """
         about = self.about["text"]
         text, longest = about["before"] + text, about["max_tokens"]
-        if about["rules"] is None:  # a BERT model, which reads pieces
+        if about["rules"] is None:  # the model is a BERT model, which reads pieces
             start, separator = self.about["pieces"]["ends"]
             pieces = [start, *self.pieces(text)[:longest], separator]
             return [piece for piece, _ in pieces], {"token_ids": [[n] for _, n in pieces]}

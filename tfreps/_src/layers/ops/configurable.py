@@ -111,7 +111,7 @@ class Configurable:
                 layers[path].quantize(mode)
         for path in frozen:
             layers[path].trainable = False
-        if not self.trainable:  # layers created later are still trainable
+        if not self.trainable:  # layers created after the constructor are still trainable
             # TensorFlow ignores `self.trainable = False` if it is already False.
             keras.layers.Layer.trainable.fset(self, False)
 

@@ -231,7 +231,7 @@ def asset_arguments(graph, by_nodes, by_functions):
 
     def bound(name):
         if name not in found:
-            found[name] = set()  # in case the function calls itself
+            found[name] = set()  # set first, because the function may call itself
             arguments = functions[name].signature.input_arg
             if name in by_functions:
                 found[name] = by_callers(name, arguments)
