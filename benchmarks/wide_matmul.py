@@ -64,11 +64,11 @@ def make_forms():
         values = tf.pad(kernel, [[0, 0], [0, ZEROS]]).numpy()
         return timed(lambda x: x @ tf.constant(values), x)
 
-    def inner_product(x, kernel):  # the bias selects oneDNN's inner product
+    def inner_product(x, kernel):  # with a bias, TensorFlow calls oneDNN's inner product
         values = tf.pad(kernel, [[0, 0], [0, ZEROS]]).numpy()
         return timed(lambda x: tf.nn.bias_add(x @ tf.constant(values), values[0]), x)
 
-    def batch(x, kernel):  # oneDNN's batched matrix multiplication
+    def batch(x, kernel):  # TensorFlow calls oneDNN's batched matrix multiplication
         return timed(tf.matmul, x[None], tf.pad(kernel, [[0, 0], [0, ZEROS]])[None])
 
     def transposed(x, kernel):

@@ -133,7 +133,7 @@ def print_words(options, found):
     positions = [(number, i) for number, s in enumerate(sentences) for i in range(len(s))]
     if options.word is not None and options.word not in words:
         raise ValueError(missing(options.word, words, options))
-    vectors = embed(found, sentences)  # [N, 2P], of length 1
+    vectors = embed(found, sentences)  # [N, 2P], scaled to length 1
     word = options.word or varied_word(words, vectors)
     occurrences = np.flatnonzero(np.array(words, object) == word)
     chosen = most_different(vectors[occurrences], SHOWN)

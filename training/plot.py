@@ -17,7 +17,7 @@ from tfreps._src.plots.curves import X_AXES
 from tfreps._src.plots.position_maps import VIEWS
 from tfreps._src.runs.run_folder import RunFolder
 
-WIDTH = 128  # dimension of sinusoidal position vectors
+WIDTH = 128  # default dimension of sinusoidal position vectors
 KINDS = "sinusoidal", "sinusoidal_full_index"
 OUTPUT = Group("output", "File to write.", {
     "output": Option(str, None, "PNG file to write.", required=True, metavar="FILE"),

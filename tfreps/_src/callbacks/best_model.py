@@ -80,7 +80,8 @@ class BestModel(CountedSteps):
                 return
         try:
             self.save(self.model)
-        except OSError as error:  # the previous best model still exists
+        except OSError as error:
+            # The error is only logged, because the previous best model still exists.
             logging.getLogger(__name__).warning("could not save the model: %s", error)
             return
         self.best = {**self.best, **found}

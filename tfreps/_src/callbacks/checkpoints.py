@@ -177,7 +177,8 @@ class Checkpoints(CountedSteps):
             return
         try:
             save_checkpoint(self.folder, self.step, arrays, state)
-        except OSError as error:  # the previous checkpoint still exists
+        except OSError as error:
+            # The error is only logged, because the previous checkpoint still exists.
             log = logging.getLogger(__name__)
             log.warning("could not save the checkpoint of step %d: %s", self.step, error)
 

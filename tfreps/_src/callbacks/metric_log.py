@@ -15,7 +15,8 @@ from tfreps._src.files.atomic_files import write_text
 from tfreps._src.files.disk_errors import naming
 
 SECONDS_BETWEEN_LINES = 0.5
-PrintFn = Callable[..., object]  # called as print_fn(text, final=bool, progress=bool)
+# Type of a function that is called as print_fn(text, final=bool, progress=bool).
+PrintFn = Callable[..., object]
 
 
 class MetricLog(CountedSteps):

@@ -36,7 +36,8 @@ from tfreps._src.cli.options import (
 from tfreps._src.cli.start_tensorflow import start_tensorflow
 from tfreps._src.files.json_files import read_json
 
-OF_A_COMMAND = "run", "resume", "overwrite", "time_limit_minutes"  # not inherited by a resumed run
+# Options that a resumed run does not inherit.
+OF_A_COMMAND = "run", "resume", "overwrite", "time_limit_minutes"
 
 
 class Group(NamedTuple):

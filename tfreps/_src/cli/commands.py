@@ -76,7 +76,7 @@ def main(argv: list[str] | None = None) -> int:
         if name in COMMANDS:
             return run(f"tfreps {name}", lambda: import_command(COMMANDS[name][0]).main(rest))
         return run("tfreps", lambda: run_alone(name))
-    finally:  # also after help, which raises SystemExit
+    finally:  # also runs after help, which raises SystemExit
         standard_streams.drop_unwritable()
 
 

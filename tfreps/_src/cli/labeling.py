@@ -51,7 +51,7 @@ def finish(run, model, best, measured, command):
             print(format_report(report))
         print(format_calibration(results))
     paths = f"{run.model_path}, {run.results_path} and {run.plots_path}"
-    if not run.plots_path.exists():  # matplotlib is not installed
+    if not run.plots_path.exists():  # there are no plots if matplotlib is not installed
         paths = f"{run.model_path} and {run.results_path}"
     folder = shlex.quote(str(run.path))
     print(

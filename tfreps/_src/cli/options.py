@@ -34,13 +34,13 @@ class Option(NamedTuple):
     below: float | None = None
     at_most: float | None = None
     must_be: tuple[Callable[[Any], bool], str] | None = None
-    needs: str | tuple[str, ...] = ()  # rules, see `cli.option_rules`
+    needs: str | tuple[str, ...] = ()  # rules, which `cli.option_rules` describes
     excludes: str | tuple[str, ...] = ()
     unused_with: str | tuple[str, ...] = ()
     metavar: str | None = None  # name of the value in the help
     repeated: bool = False  # whether the flag takes one value and may be repeated
     may_be_empty: bool = False  # whether empty strings are valid values
-    level: str = COMMON  # COMMON, ADVANCED or KEY
+    level: str = COMMON  # level of the option: COMMON, ADVANCED or KEY
 
 
 def as_flag(name: str) -> str:
@@ -166,7 +166,7 @@ def _converted(value, option):
         result = _exactly(value, option.kind)
     elif option.kind is float:
         result = float(value if type(value) is int else _exactly(value, float))
-    else:  # a function that converts text
+    else:  # `kind` is a function that converts text
         result = option.kind(value if isinstance(value, str) else json.dumps(value))
     if option.choices is not None and result not in option.choices:
         raise ValueError(f"expected one of {', '.join(map(str, option.choices))}; got {value!r}.")
@@ -174,7 +174,7 @@ def _converted(value, option):
 
 
 def _exactly(value, kind):
-    if type(value) is not kind:  # a bool is not an int
+    if type(value) is not kind:  # not isinstance, for which a bool is also an int
         given = json.dumps(value, ensure_ascii=False)
         raise ValueError(f"expected {JSON_TYPES[kind]}; got {given}.")
     return value

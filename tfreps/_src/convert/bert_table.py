@@ -79,7 +79,7 @@ class GoogleNames:
 
     def stem(self, name: str) -> str:
         if name == LABELS:
-            return ""  # output_weights and output_bias have no prefix
+            return ""  # the arrays output_weights and output_bias have no prefix
         path = name.replace(".layer.", ".layer_").replace(".", "/")
         return path if name.startswith("cls.") else f"bert/{path}"
 

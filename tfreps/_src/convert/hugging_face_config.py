@@ -186,4 +186,4 @@ def _stddev_of(initializer: object) -> float:
     config = initializer if isinstance(initializer, Mapping) else {}
     if config.get("class_name") != "TruncatedNormal":
         return STDDEV
-    return config["config"].get("stddev", 0.05)  # Keras's default
+    return config["config"].get("stddev", 0.05)  # 0.05 is the default of Keras

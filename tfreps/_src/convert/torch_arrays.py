@@ -115,7 +115,8 @@ def _array(storage: Any, offset: Any, shape: Any, strides: Any) -> StoredArray:
     """Returns a `StoredArray`; raises a ValueError if it exceeds its storage or is not valid."""
     if type(storage) is not Storage or type(shape) is not tuple or type(strides) is not tuple:
         raise ValueError("the file has an array without a storage, shape or strides")
-    if not len(shape) == len(strides) <= MOST_DIMENSIONS:  # limits the loop over their elements
+    # Limits the loops over the elements of the shape and the strides.
+    if not len(shape) == len(strides) <= MOST_DIMENSIONS:
         raise ValueError(
             "the file has an array with too many dimensions, or with a different number of strides"
         )

@@ -35,7 +35,8 @@ from tfreps._src.files.lfs_pointers import refuse_pointer
 
 MAGIC = 0x1950A86A20F9469CFC6C
 VERSION = 1001
-START = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."  # the pickle of `MAGIC`
+# Bytes of the pickle of `MAGIC`, with which older files start.
+START = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."
 ZIP = b"PK\x03\x04"
 ZIP_VERSIONS = {str(version).encode() for version in range(1, 11)}
 # Maximum size of all pickles together, which is about 100 kB for a BERT of 400 arrays.

@@ -4,7 +4,7 @@ import tensorflow as tf
 
 from tfreps._src.layers.elmo_bilstm import LSTMState, flatten_states, reverse_tokens
 
-MOST_SENTENCES = 4096  # largest batch size of `initial_states`
+MOST_SENTENCES = 4096  # maximum batch size of the signature `initial_states`
 
 
 class Scoring:

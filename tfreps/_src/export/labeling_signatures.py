@@ -76,7 +76,7 @@ class TextSignatures(Signatures):
         self.trained = trained
         self.model = trained.model
         self.indexer = with_vocabulary(trained.indexer, asset_folder(self), core_ops)
-        encoder = self.model.parts().get("encoder")  # an HMM has no encoder
+        encoder = self.model.parts().get("encoder")  # `None` for an HMM, which has no encoder
         parts = [type(part).__name__ for part in (self.model, encoder) if part is not None]
         size = self.model.count_params()
         title = f"{trained.kind} with {size:,} parameters ({' on '.join(parts)})"

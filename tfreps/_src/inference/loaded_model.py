@@ -35,7 +35,7 @@ class LoadedModel:
             Raises a ValueError if there is none.
     """
 
-    kind: str = "a model"  # used in error messages
+    kind: str = "a model"  # description of the model in error messages
     vocabulary: Vocabulary | None = None
     tokenizer: PieceTokenizer | None = None
     word_characters: WordCharIndexer | None = None

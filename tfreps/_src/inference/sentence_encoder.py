@@ -215,7 +215,8 @@ class SentenceEncoder:
     def _gather(self, rows: tf.Tensor, kept: tf.Tensor, new: tf.Tensor) -> tf.Tensor:
         """Returns the rows, `[..., P]`, of the concatenation of `kept` and `new`."""
         count = tf.shape(kept)[0]
-        new = tf.concat([new, tf.zeros_like(kept[:1])], 0)  # gather needs at least one row
+        # Adds a row, because `tf.gather` needs at least one.
+        new = tf.concat([new, tf.zeros_like(kept[:1])], 0)
         own = tf.gather(new, tf.maximum(rows - count, 0))
         return tf.where(
             (rows < count)[..., None],  # pyright: ignore[reportArgumentType]

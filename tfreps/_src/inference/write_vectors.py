@@ -12,7 +12,7 @@ import numpy as np
 from tfreps._src.files.atomic_files import replacing
 from tfreps._src.files.disk_errors import check_space, naming
 
-NAME = "vectors"  # data set of an HDF5 file
+NAME = "vectors"  # name of the data set in an HDF5 file
 SUFFIXES = ".npy", ".hdf5", ".h5"
 
 

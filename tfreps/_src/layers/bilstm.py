@@ -78,7 +78,8 @@ class BiLSTM(Configurable, keras.layers.Layer):
         inputs = tf.cast(inputs, "float32")
         mask = full_mask(mask, inputs)
         steps = tf.shape(inputs)[1]
-        at_least_one = [[0, 0], [0, tf.cast(steps == 0, "int32")]]  # the loop needs one step
+        # Adds one step if there are none, because the loop needs one.
+        at_least_one = [[0, 0], [0, tf.cast(steps == 0, "int32")]]
         x = tf.where(tf.expand_dims(mask, -1), inputs, 0.0)
         x = tf.transpose(tf.pad(x, [*at_least_one, [0, 0]]), [1, 0, 2])  # [T, B, D]
         real = tf.expand_dims(

@@ -71,7 +71,8 @@ class AUC(keras.metrics.Metric):
     def result(self) -> tf.Tensor:
         """Returns the area under the curve, a float32 scalar. It is 0.5 until both labels occur."""
         negative, positive = tf.unstack(tf.cast(self.counts.value, "float64"))
-        below = tf.cumsum(negative, exclusive=True) + negative / 2.0  # counts below each bin
+        # Negatives below each bin, and half of those in the bin.
+        below = tf.cumsum(negative, exclusive=True) + negative / 2.0
         pairs = tf.reduce_sum(negative) * tf.reduce_sum(positive)
         won = tf.reduce_sum(positive * below)
         return tf.cast(tf.where(pairs > 0, tf.math.divide_no_nan(won, pairs), 0.5), "float32")

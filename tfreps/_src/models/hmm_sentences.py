@@ -50,7 +50,7 @@ def best_tags_in_columns(token_ids, log_emissions, transitions, start, end):
     fast with 28 tags.
     """
     columns = tf.transpose(token_ids)  # [T, B]
-    emissions = tf.gather(log_emissions, columns)  # [T, B, K], slow under XLA
+    emissions = tf.gather(log_emissions, columns)  # [T, B, K]; this operation is slow under XLA
     emissions = tf.transpose(emissions, [0, 2, 1])  # [T, K, B]
     return tf.transpose(best_path(columns != 0, emissions, transitions, start, end))  # [B, T]
 

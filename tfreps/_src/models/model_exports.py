@@ -126,7 +126,7 @@ def _write(model, folder, signatures):
     serve = tf.function(lambda *inputs: model._served(*inputs), autograph=False)
     first, *_ = [serve.get_concrete_function(*specs) for specs in signatures]
     flat = tf.function(lambda *inputs: _flat(first(*inputs)), signatures[0], autograph=False)
-    saved = tf.train.Checkpoint()  # an object whose attributes are saved
+    saved = tf.train.Checkpoint()  # a saved object needs attributes, which a `Checkpoint` can have
     saved.serve = serve
     for kind in "variables", "trainable_variables", "non_trainable_variables":
         setattr(saved, kind, [variable.value for variable in getattr(model, kind)])

@@ -11,7 +11,7 @@ from tfreps._src.layers.ops.replicas import num_replicas, sum_over_replicas
 from tfreps._src.models.whole_model import WholeModel
 
 METRICS = "metrics", "weighted_metrics"
-BATCH_WEIGHT = "batch_weight"  # feature of `tfreps.data.SequenceBatches`
+BATCH_WEIGHT = "batch_weight"  # name of a feature that `tfreps.data.SequenceBatches` adds
 _LOSS = "The model computes its loss itself: call `compile(optimizer)`."
 _METRICS = (
     "The model logs its metrics itself: omit the argument, and compute other metrics from the "
@@ -109,7 +109,8 @@ class OwnLossModel(WholeModel):
 
 def _check_numbers(y):
     """Raises a ValueError if `y` is a list or an array of str, bytes or objects."""
-    kind = getattr(getattr(y, "dtype", None), "kind", "")  # the kind of a NumPy dtype
+    # Kind of a NumPy dtype, such as "U" for str.
+    kind = getattr(getattr(y, "dtype", None), "kind", "")
     if kind in ("U", "S", "O") or isinstance(y, list):
         got = next(iter(y), None)
         raise ValueError(

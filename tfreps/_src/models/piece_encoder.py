@@ -123,7 +123,7 @@ class PieceEncoder(WholeModel, keras.Model):
         flat = [rows, words * width]
         number = tf.cumsum(tf.cast(tf.reshape(real, flat), "int32"), axis=1)  # [B, T * W]
         total = tf.reduce_sum(tf.cast(real, "int32"), axis=[1, 2])  # [B]
-        longest = tf.maximum(tf.reduce_max(total), 0) + 2  # 2 if there are no rows
+        longest = tf.maximum(tf.reduce_max(total), 0) + 2  # the length is 2 if there are no rows
         # Column 0 is for the start id. Padding goes into an extra last column, which is dropped.
         column = tf.where(tf.reshape(real, flat), number, longest)
         row = tf.broadcast_to(tf.expand_dims(tf.range(rows), 1), flat)

@@ -17,7 +17,7 @@ from tfreps._src.models.published_embedder import PublishedEmbedder
 
 TEXTS = "first", "second", "third"  # keys of a batch of pairs or triples
 OUT_OF_RANGE = "`y` must be similarities from -1 to 1. Divide scores by the highest possible one."
-DENSE = {"units", "activation", "use_bias"}  # options of a dense layer
+DENSE = {"units", "activation", "use_bias"}  # names of the options of a dense layer
 
 
 @keras.saving.register_keras_serializable(package="tfreps")

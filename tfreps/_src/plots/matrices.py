@@ -115,7 +115,7 @@ def matrix_figure(
     most = max(len(row_names), len(column_names))
     side = 2.5 + ROOM * most if most <= MOST_NAMES else WITHOUT_NAMES
     figure = new_figure(side + 1, side)
-    figure.set_layout_engine("compressed")  # makes the cells square
+    figure.set_layout_engine("compressed")  # this layout makes the cells square
     if fonts is None:
         fonts = find_fonts([*row_names, *column_names])
         if fonts.hint:

@@ -67,7 +67,7 @@ TORCH_FILES = (
     f"pytorch_model-{_DIGITS}-of-{_DIGITS}.bin",
 )
 WEIGHTS = ".hdf5", ".safetensors", ".pkl", ".keras", ".bin"
-WITH_WEIGHTS = "Transformer", "Dense"  # modules of sentence-transformers
+WITH_WEIGHTS = "Transformer", "Dense"  # modules of sentence-transformers that have weights
 
 
 class Repository(NamedTuple):

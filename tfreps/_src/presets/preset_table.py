@@ -15,7 +15,7 @@ from tfreps._src.presets.cache_folder import cache_folder
 from tfreps._src.presets.web_files import download_file
 
 TABLE, SERIES = "table.json", "series.json"  # a series has one row per language
-HUB = "https://huggingface.co/"  # replaced by the value of HF_ENDPOINT
+HUB = "https://huggingface.co/"  # address that the value of HF_ENDPOINT replaces
 
 
 class PresetFile(NamedTuple):

@@ -63,7 +63,7 @@ def auc(y_true: ArrayLike, y_score: ArrayLike) -> float:
             f"{count} of {len(positive)} are positive."
         )
     _, which, equal = np.unique(scores, return_inverse=True, return_counts=True)
-    ranks = np.cumsum(equal) - (equal - 1) / 2  # equal scores share the mean rank
+    ranks = np.cumsum(equal) - (equal - 1) / 2  # equal scores get the mean of their ranks
     above = ranks[which][positive].sum() - count * (count + 1) / 2
     return float(above / (count * (len(positive) - count)))
 
@@ -100,7 +100,8 @@ def best_threshold(y_true: ArrayLike, y_score: ArrayLike) -> BestThreshold:
     order = np.argsort(-scores, kind="stable")
     correct = np.cumsum(positive[order])
     f1 = 2 * correct / (np.arange(1, len(scores) + 1) + positive.sum())
-    last = np.append(np.diff(scores[order]) != 0, True)  # equal scores have the same prediction
+    # True at the last of equal scores, which have the same prediction.
+    last = np.append(np.diff(scores[order]) != 0, True)
     best = int(np.argmax(np.where(last, f1, -1.0)))
     return BestThreshold(float(scores[order[best]]), float(f1[best]))
 

@@ -104,7 +104,7 @@ def _check(shares: np.ndarray, right: np.ndarray) -> None:
         raise ValueError(
             "`confidences` and `is_right` must contain at least one prediction; they are empty."
         )
-    outside = ~((shares >= -ROUNDING) & (shares <= 1 + ROUNDING))  # True for NaN
+    outside = ~((shares >= -ROUNDING) & (shares <= 1 + ROUNDING))  # also True for NaN
     if outside.any():
         raise ValueError(
             f"`confidences` must be probabilities from 0 to 1; got {shares[outside.argmax()]}."

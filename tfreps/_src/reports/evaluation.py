@@ -98,7 +98,8 @@ def evaluate_classifier(
         others = [prediction.probabilities[trained.names[0]] for prediction in predictions]
         auc = AUC()
         auc.update_state(positive, _log_odds(scores, others))
-        results["auc"] = round(float(auc.result()), 7)  # float32 has about 7 digits
+        # Rounded, because float32 has about 7 digits.
+        results["auc"] = round(float(auc.result()), 7)
         if threshold == "best":
             threshold = reports.best_threshold(positive, scores).threshold
         if threshold is not None:
@@ -111,7 +112,7 @@ def _tag_calibration(
     y_true: Sequence[Sequence[str]], predictions: Sequence["TaggedText"]
 ) -> dict[str, float]:
     """Returns a dict with the calibration errors of tags and of spans, if any are predicted."""
-    tags, spans = [], []  # tuples (confidence, is_right)
+    tags, spans = [], []  # lists of tuples (confidence, is_right)
     for true, predicted in zip(y_true, predictions, strict=True):
         is_right = (a == b for a, b in zip(true, predicted.tags, strict=True))
         tags += zip(predicted.confidences, is_right, strict=True)

@@ -21,7 +21,7 @@ def lower_case(texts: tf.Tensor) -> tf.Tensor:
         >>> [text.decode() for text in lower_case(tf.constant(["INDIA", "ΟΔΟΣ"])).numpy()]
         ['india', 'οδος']
     """
-    texts = tf.strings.lower(texts)  # A to Z, in any locale
+    texts = tf.strings.lower(texts)  # converts only A to Z, in any locale
     for letter in _LETTERS_OF_LOCALES:
         texts = tf.strings.regex_replace(texts, letter, letter.lower())
     return tf.strings.lower(texts, encoding="utf-8")

@@ -64,7 +64,7 @@ _TREEBANK = (
     (r"([,:])([^\p{Nd},:/]|$)", r" \1 \2"),
     (rf"([^{_WHITE_SPACE}'’])(['’]+)([{_WHITE_SPACE}]|$)", r"\1 \2\3"),  # dogs' becomes dogs '
     (rf"(^|[{_WHITE_SPACE}])(['’])(\pL\pL\pL)", r"\1\2 \3"),  # 'hello becomes ' hello, not 'll
-    (  # it's becomes it 's
+    (  # this rule turns it's into it 's
         rf"([^{_WHITE_SPACE}'’])(['’](?:[sSmMdD]|ll|LL|re|RE|ve|VE))([{_WHITE_SPACE}]|$)",
         r"\1 \2\3",
     ),

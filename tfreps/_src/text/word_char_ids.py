@@ -161,7 +161,8 @@ def boundary_rows(
     for word, name in enumerate((SENTENCE_START, SENTENCE_END), -1):
         row = [] if vocabulary_size is None else [vocabulary_size + word]
         if num_character_ids is not None:
-            first = num_character_ids - len(SPECIAL_CHARACTERS)  # the id of `<oov>`
+            # Id of `<oov>`, the first of the special characters.
+            first = num_character_ids - len(SPECIAL_CHARACTERS)
             ids = dict(zip(SPECIAL_CHARACTERS, range(first, num_character_ids), strict=True))
             row += [ids["<bow>"], ids[name], ids["<eow>"]]
             row += [ids["<pad>"]] * (max_characters - 3)

@@ -39,7 +39,8 @@ class LMEpochs:
         self.steps_per_epoch = steps_per_epoch
         self.total_steps = total_steps
         self.num_epochs: int = -(-total_steps // steps_per_epoch)
-        self._restored: tuple[int, dict[str, Any]] | None = None  # the position passed to `restore`
+        # Epoch and position that were passed to `restore`.
+        self._restored: tuple[int, dict[str, Any]] | None = None
 
     def num_batches(self, epoch: int = 0) -> int:
         """Returns the number of batches in an epoch; epochs are counted from 0."""

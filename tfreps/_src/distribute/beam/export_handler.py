@@ -17,7 +17,7 @@ from apache_beam.ml.inference.base import ModelHandler
 from tfreps._src.files.saved_models import load_saved_model
 from tfreps._src.inference.export_outputs import call_signature, signature_rows
 
-COUNTS = "assets.extra/tfreps_counts.json"  # written by `tfreps export`
+COUNTS = "assets.extra/tfreps_counts.json"  # file in the export, written by `tfreps export`
 SPACED = "spaces", "words", "treebank", "bert_words"  # tokenizations with about one token per word
 # Bounds, in tokens, of the groups of texts of similar length.
 BUCKETS = [8, 16, 32, 64, 128, 256, 512, 1024]

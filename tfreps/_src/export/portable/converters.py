@@ -13,7 +13,7 @@ from tfreps._src.export.portable.portable_model import PortableModel
 from tfreps._src.layers.ops.configurable import inner_layers
 from tfreps._src.layers.ops.portable import portable_graph
 
-OPSET = 18  # version of ONNX's set of operators
+OPSET = 18  # version of the ONNX operator set
 PACKAGES = {"onnx": ("tf2onnx", "onnxruntime"), "litert": ("ai_edge_litert",)}
 
 

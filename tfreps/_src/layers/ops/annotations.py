@@ -11,7 +11,7 @@ Array = tf.Tensor | np.ndarray
 Features = Mapping[str, Array] | Array  # inputs of a model: a dict of arrays, or one array
 Outputs = dict[str, tf.Tensor]
 Shape = tuple[int | None, ...]
-Filters = Sequence[Sequence[int]]  # (width, count) pairs
+Filters = Sequence[Sequence[int]]  # pairs (width, count), one per group of filters
 
 Activation = str | Callable[[tf.Tensor], tf.Tensor]
 Initializer = str | Mapping[str, Any] | keras.initializers.Initializer

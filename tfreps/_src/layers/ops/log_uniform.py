@@ -61,7 +61,8 @@ class LogUniformSampler:
             shape_invariants=(tf.TensorShape([None]), tf.TensorShape([None]), tf.TensorShape([])),
         )
         distinct, which = tf.unique(draws)
-        last = tf.argmax(tf.equal(which, self.num_sampled - 1))  # first draw of the last id
+        # Index of the first draw of the last id.
+        last = tf.argmax(tf.equal(which, self.num_sampled - 1))
         return tf.ensure_shape(distinct[: self.num_sampled], [self.num_sampled]), last + 1
 
     def log_expected_count(self, ids, tries):
@@ -89,5 +90,6 @@ def _block_size(num_sampled, range_max):
         expected = -np.expm1(tries * np.log1p(-probability))
         low, high = (tries, high) if expected.sum() < num_sampled else (low, tries)
     deviation = np.sqrt((expected * (1.0 - expected)).sum())
-    slope = (probability * (1.0 - expected)).sum()  # distinct ids per additional try
+    # Expected number of new distinct ids per additional try.
+    slope = (probability * (1.0 - expected)).sum()
     return int(tries + DEVIATIONS * deviation / slope) + 1

@@ -196,7 +196,7 @@ def _from_nodes(form, weights, node_hidden, mean, dtype):
     from_mean = matmul(means, weights.mean_kernel, dtype)  # [S, B, 2H]
     node_gates = out[..., -3 * units :] + weights.sentence_bias[:, None]
     node_gates += tf.pad(from_mean, [[0, 0], [0, 0], [0, units]])
-    before = (1 + len(form.cell_groups)) * units  # columns before the gates for nodes
+    before = (1 + len(form.cell_groups)) * units  # number of columns before the gates for nodes
     shared = tf.reduce_sum(out, axis=0)  # [B, (G-S+4)H]
     own = tf.unstack(out[..., before : before + units])  # one [B, H] for each node
     ends = shared[:, :before], shared[:, before + units : -3 * units]
@@ -260,7 +260,8 @@ class _WordGates:
         self.updated = updated
         self.candidates = [tf.tanh(x[number + 1])] if form.input_term == "gate" else []
         self.values = [*self.candidates, *terms]
-        self.sigmoids = tf.sigmoid(x[: number + 1])  # the output gate is the last
+        # Sigmoids of all gates, of which the output gate is the last.
+        self.sigmoids = tf.sigmoid(x[: number + 1])
         self.output = self.sigmoids[number]
         self.parts = tf.exp(self.sigmoids[:number])
         self.scale = 1.0 / _sum(self.parts[n] for n in range(number))

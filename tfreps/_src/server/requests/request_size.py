@@ -11,7 +11,8 @@ from tfreps._src.files.json_files import read_json
 from tfreps._src.text.python_rules import python_pattern
 from tfreps._src.text.tokenizers import rules_of
 
-FILE = os.path.join("assets.extra", "tfreps_counts.json")  # written by tfreps.export
+# File in the export, written by tfreps.export.
+FILE = os.path.join("assets.extra", "tfreps_counts.json")
 PLANES = 0x20000  # combining marks are searched for below this code point
 
 

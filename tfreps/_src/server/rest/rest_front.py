@@ -41,7 +41,7 @@ class RestFront:
             ssl_certfile=options.tls_cert,
             ssl_keyfile=options.tls_key,
         )
-        config.load()  # reads the TLS files
+        config.load()  # reads the TLS files, so that errors are raised here
         self._socket = listening_socket(options.host, options.rest_port, "REST")
         self.port = self._socket.getsockname()[1]
         logging.getLogger("uvicorn.error").setLevel(logging.ERROR)

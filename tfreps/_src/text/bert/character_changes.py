@@ -64,7 +64,8 @@ class CharacterChanges(tf.Module):
         return tf.strings.lower(texts) if self.lowercase else texts
 
     def _change(self, texts: tf.Tensor) -> tf.Tensor:
-        characters = tf.strings.unicode_decode(texts, "UTF-8")  # invalid bytes become U+FFFD
+        # Decoding replaces invalid bytes with U+FFFD.
+        characters = tf.strings.unicode_decode(texts, "UTF-8")
         old = characters.flat_values  # [C]
         width = self.new.shape[1]
         run = tf.searchsorted(self.first, old, side="right") - 1

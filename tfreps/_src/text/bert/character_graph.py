@@ -31,7 +31,8 @@ class CharacterGraph(tf.Module):
         self.gaps = None if tokenizer.keep_white_space else f"[{re2_class(white_space())}]"
         new = replacements(tokenizer.lowercase, strip_accents=False)
         self.changes = CharacterChanges(new, ((0, 0),), tokenizer.lowercase)
-        self.default_id: int = tokenizer.unknown_id  # the table's value for other tokens
+        # Id that the table returns for tokens that are not in it.
+        self.default_id: int = tokenizer.unknown_id
         self.table = PieceTable(tokenizer.vocabulary, self.default_id)
 
     def __call__(self, texts: tf.Tensor | Sequence[str]) -> tf.RaggedTensor:

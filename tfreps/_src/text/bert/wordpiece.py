@@ -117,7 +117,7 @@ class WordPieceTokenizer(PieceTokenizer):
         self._apart = apart
         changed = replacements(lowercase, self.strips_accents)
         self._replacements = {ord(c): new for c, new in changed.items()}
-        self._pieces: dict[str, list[str]] = {}  # cache of words and their pieces
+        self._pieces: dict[str, list[str]] = {}  # cache: word -> its pieces
 
     def tokenize(self, text: str) -> list[str]:
         text = self._controls.sub("", text).translate(self._replacements)

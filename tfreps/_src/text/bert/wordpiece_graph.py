@@ -30,7 +30,7 @@ class WordPieceGraph(tf.Module):
     of characters.
     """
 
-    default_id = -1  # the table's value for strings that are not pieces
+    default_id = -1  # id that the table returns for strings that are not pieces
 
     # `tokenizer` is a `WordPieceTokenizer`, whose module imports this one.
     def __init__(self, tokenizer: Any, core_ops: bool):
@@ -122,7 +122,7 @@ def _all_sizes(x: tf.Tensor, shape: Sequence[Any]) -> tf.Tensor:
     return tf.broadcast_to(x[:, None], shape)
 
 
-def _fast_tokenizer(tokenizer: Any) -> Any:  # a tokenizer of tensorflow-text
+def _fast_tokenizer(tokenizer: Any) -> Any:  # returns a tokenizer of tensorflow-text
     try:
         import tensorflow_text
     except ImportError as error:

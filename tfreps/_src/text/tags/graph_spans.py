@@ -43,7 +43,8 @@ def padded_spans(tags: tf.Tensor, mask: tf.Tensor, rules: SpanRules) -> tf.Tenso
     parts = tf.gather(types, positions), tf.gather(starts, positions) - row * width
     found = tf.stack([*parts, positions % width], -1)  # [spans, 3]
     places = tf.stack([row, tf.gather(tf.reshape(rank, [-1]), positions)], -1)  # [spans, 2]
-    most = tf.maximum(tf.reduce_max(tf.reduce_sum(is_end, 1)), 0)  # 0 for a batch without rows
+    # Largest number of spans in a row, 0 for a batch without rows.
+    most = tf.maximum(tf.reduce_max(tf.reduce_sum(is_end, 1)), 0)
     nothing = tf.broadcast_to(tf.constant([-1, 0, 0]), [rows, most, 3])
     return tf.tensor_scatter_nd_update(nothing, places, found)
 
@@ -94,7 +95,8 @@ def _shifted(values, first):
 
 def _last(flags: tf.Tensor) -> tf.Tensor:
     """Returns, for each position, the last one up to it where `flags` is True, or -1 if none."""
-    segment = tf.cumsum(tf.cast(flags, "int32"))  # [N], 0 before the first flag
+    # [N], number of the flag at or before each position.
+    segment = tf.cumsum(tf.cast(flags, "int32"))
     positions = tf.range(tf.size(flags))
     first = tf.math.unsorted_segment_min(positions, segment, tf.size(flags) + 1)
     return tf.where(segment == 0, -1, tf.gather(first, segment))
