@@ -39,7 +39,7 @@ class LMEpochs:
         self.steps_per_epoch = steps_per_epoch
         self.total_steps = total_steps
         self.num_epochs: int = -(-total_steps // steps_per_epoch)
-        # Epoch and position that were passed to `restore`.
+        # Number of an epoch, and the position in it, that were passed to `restore`.
         self._restored: tuple[int, dict[str, Any]] | None = None
 
     def num_batches(self, epoch: int = 0) -> int:
