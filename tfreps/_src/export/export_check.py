@@ -20,7 +20,9 @@ SENTENCES = [
     "",
     "Ada Lovelace, born in London, wrote the first program.",
     "naïve 你好 !",
-    "<S> the <UNK> [CLS] [MASK] [PAD] <pad> #NUM# </S>",  # tokens that some models read differently
+    "<S> [CLS] </S>",  # tokens that some models read differently
+    "<UNK> [MASK] <pad>",
+    "[PAD] #NUM#",
 ]
 # The order of additions depends on threads, fused operations and the CPU, so results differ between
 # processes. In bfloat16, each multiplication is rounded to 8 significant bits.
