@@ -65,7 +65,7 @@ def train(options, earlier):
     if options.whole_words and isinstance(tokenizer, CharacterTokenizer):
         raise ValueError(
             "--whole-words has no effect with --tokens characters or with an --init model that "
-            "reads characters. Omit it."
+            "reads characters. Omit --whole-words."
         )
     check_length(options, model.encoder)
     train_batches, counts = make_train_batches(options, model, tokenizer)

@@ -145,7 +145,9 @@ def test_a_file_of_something_else(tmp_path):
 @pytest.mark.parametrize("name", ["encoder.pkl", "token_embedder.pkl"])
 def test_one_file_of_elmo_for_many_langs(tmp_path, name):
     (tmp_path / name).write_bytes(START)
-    with pytest.raises(ValueError, match=f"{name} is one of .*ELMoForManyLangs. Pass its folder, "):
+    with pytest.raises(
+        ValueError, match=f"{name} is one of .*ELMoForManyLangs model. Pass the folder "
+    ):
         tfreps.load(tmp_path / name)
 
 

@@ -111,8 +111,12 @@ def test_conllu(tmp_path):
             {"tag_column": "deps"},
             "column deps is empty: every tag is",
         ),
-        (CONLLU.replace("\t", " "), {}, "line 4: expected 10 columns of CoNLL-U, .* got 1: "),
-        ("Ada\tB-PER\n", {}, "line 1: expected 10 columns of CoNLL-U, .* got 2: .* set `format`"),
+        (CONLLU.replace("\t", " "), {}, "line 4: expected 10 columns of CoNLL-U, .* 1 columns, "),
+        (
+            "Ada\tB-PER\n",
+            {},
+            "line 1: expected 10 columns of CoNLL-U, .* 2 columns, .* set `format`",
+        ),
         (CONLLU.replace("\n\n", "\n"), {}, "line 10: expected word 5 or a blank line after word 4"),
         (
             CONLLU.replace("\n\n# sent_id = 2\n", "\n"),

@@ -47,7 +47,7 @@ def test_only_empty_sentences():
 @pytest.mark.parametrize(
     "sentences, message",
     [
-        ([["a"], "a b"], "sentence 1 .* is the string 'a b'. Tokenize it first"),
+        ([["a"], "a b"], "sentence 1 .* is the string 'a b'. Tokenize the string first"),
         ([["a"], ["b", ""]], "Sentence 1 .*: token 1 is the empty string"),
         ([["a", 3]], "must be strings; got 3 of type int"),
     ],

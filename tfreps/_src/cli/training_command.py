@@ -88,7 +88,7 @@ def check_unchanged(run, options, names):
     if not changed:
         return
     measure = f", or measure the model with 'tfreps evaluate {run.path} --data FILE'"
-    what = f"Omit it{measure if 'test' in changed else ''}."
+    what = f"Omit {as_flag(changed[0])}{measure if 'test' in changed else ''}."
     if LENGTHS & set(changed):
         init = f" or with --init {run.path}" if "init" in now else ""
         what = (

@@ -285,14 +285,14 @@ def _head(checkpoint: Checkpoint, model: type, other: str) -> tuple[list[str], l
     made_for = checkpoint.config
     if not has(rows, shapes):
         raise ValueError(
-            f"{source} has no label or tag head. To start with a new one, use "
+            f"{source} has no label or tag head. To start with a new head, use "
             f"{model.__name__}(BertEncoder.from_pretrained(...), ...)."
         )
     kinds = made_for.get("architectures") or ()
     if any(str(kind).endswith((other, "ForMultipleChoice")) for kind in kinds):
         raise ValueError(
             f"{source} has the head of {', '.join(kinds)}, which "
-            f"{model.__name__} cannot read. To start with a new one, use "
+            f"{model.__name__} cannot read. To start with a new head, use "
             f"{model.__name__}(BertEncoder.from_pretrained(...), ...)."
         )
     count = (*shapes.get(rows[0].foreign, ()), 1)[0]

@@ -28,7 +28,9 @@ def write_preset_model(model: Any, folder: str | os.PathLike[str], next_label: i
     means that the second sentence follows the first.
     """
     if not model.built:
-        raise ValueError(f"{model.name!r} has no weights yet. Call it on a batch before saving it.")
+        raise ValueError(
+            f"{model.name!r} has no weights yet. Call the model on a batch before you save it."
+        )
     about = {
         "version": __version__,
         "keras": keras.__version__,

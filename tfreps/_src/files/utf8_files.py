@@ -158,10 +158,10 @@ def check_unicode(text: str, location: str) -> str:
     except UnicodeEncodeError as error:
         half = text[error.start]
         raise ValueError(
-            f"{location}: the text contains a lone surrogate, {half!r}. Remove it."
+            f"{location}: the text contains a lone surrogate, {half!r}. Remove this character."
         ) from None
     if "\0" in text:
-        raise ValueError(f"{location}: the text contains a NUL character. Remove it.")
+        raise ValueError(f"{location}: the text contains a NUL character. Remove this character.")
     return text
 
 

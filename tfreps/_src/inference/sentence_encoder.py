@@ -73,8 +73,8 @@ class SentenceEncoder:
         if bilm._ids_name != "character_ids" and vocabulary is None:
             what = bilm._ids_name.replace("_", " ")
             raise ValueError(
-                f"`vocabulary` is missing: this biLM reads {what}. Pass the vocabulary that it was "
-                "trained with."
+                f"`vocabulary` is missing: this biLM reads {what}. Pass the vocabulary that "
+                "the biLM was trained with."
             )
         if batch_tokens < 1:
             raise ValueError(f"`batch_tokens` must be at least 1; got {batch_tokens}.")

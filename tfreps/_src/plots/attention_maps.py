@@ -105,8 +105,8 @@ def select_attention(
     for name, number, count in ("layer", layer, len(values)), ("head", head, values.shape[1]):
         if number is not None and not 1 <= number <= count:
             raise ValueError(
-                f"`{name}` must be in [1, {count}]; got {number}. Omit it for the mean over all "
-                f"{name}s."
+                f"`{name}` must be in [1, {count}]; got {number}. Omit `{name}` for the mean "
+                f"over all {name}s."
             )
     values = values.mean(axis=0) if layer is None else values[layer - 1]  # [H, T, T]
     return values.mean(axis=0) if head is None else values[head - 1]  # [T, T]

@@ -76,8 +76,8 @@ def evaluate_classifier(
     """
     if threshold is not None and len(trained.names) != 2:
         raise ValueError(
-            f"`threshold` requires a model with two labels; this model has {len(trained.names)}. "
-            "Omit it."
+            "`threshold` requires a model with two labels; this model has "
+            f"{len(trained.names)}. Omit `threshold`."
         )
     check_known_names(trained.names, texts)
     labels = [text.label for text in texts]
@@ -153,7 +153,7 @@ def check_known_names(
                 location += f", token {number}" if is_tagged else ""
                 listed = ", ".join(names[:30]) + (", ..." if len(names) > 30 else "")
                 raise ValueError(
-                    f"{location}: the {word} {name!r} is not one of the {len(names)} {word}s of "
-                    f"the model ({listed}). Correct it, remove the example, or train the model on "
-                    f"data in which this {word} occurs."
+                    f"{location}: the {word} {name!r} is not one of the {len(names)} {word}s "
+                    f"of the model ({listed}). Correct the {word}, remove the example, or "
+                    f"train the model on data in which this {word} occurs."
                 )

@@ -180,8 +180,8 @@ def _continued(
     """Returns a new, trainable pretrainer with the weights of an old one."""
     if next_sentence and not old.next_sentence:
         raise ValueError(
-            f"{run.path} was trained without next-sentence prediction and has no head for it. "
-            "Disable `next_sentence`, or choose a model that was trained with it."
+            f"{run.path} was trained without next-sentence prediction and has no next-sentence "
+            "head. Disable `next_sentence`, or choose a model that was trained with this task."
         )
     config = {**old.encoder.get_config(), **changes, "trainable": True, "frozen": []}
     has_head = old.next_sentence and next_sentence in (None, True)

@@ -60,8 +60,8 @@ def locate(source: str | os.PathLike[str], *kinds: Kind) -> Iterator[Location]:
             path = path.parent
         if path.name in (TOKEN_ENCODER, LSTMS):
             raise ValueError(
-                f"{path} is one of the files of a model of ELMoForManyLangs. Pass its folder, "
-                f"{path.parent}, which must also have the other files that were published with it."
+                f"{path} is one of several files of an ELMoForManyLangs model. Pass the folder "
+                f"{path.parent}, which must also contain the other files of the model."
             )
         kinds = kinds or KINDS
         kind = _kind_of(path, kinds)

@@ -118,9 +118,12 @@ def _parquet_words(file: str, count: int) -> list[str]:
         words = table.read(columns).column(0).to_pylist()
     except (pyarrow.ArrowException, OSError) as error:
         raise ValueError(
-            f"{file} is not a Parquet file that can be read: {error}. Write it again."
+            f"{file} is not a Parquet file that can be read: {error}. Write the file again."
         ) from None
     if None in words:
         number = words.index(None) + 1
-        raise ValueError(f"{file}: row {number} has no word. Every row must have one; add it.")
+        raise ValueError(
+            f"{file}: row {number} has no word, but each row must contain a word. Add the "
+            "missing word."
+        )
     return words

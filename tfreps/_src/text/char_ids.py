@@ -222,7 +222,8 @@ def _check_sentence(sentence: Sequence[str], index: int) -> None:
     if isinstance(sentence, str | bytes):
         raise ValueError(
             f"`sentences` must contain lists of tokens; sentence {index} (counted from 0) is "
-            f"the string {sentence[:40]!r}. Split it first, for example with `.split()`."
+            f"the string {sentence[:40]!r}. Split the string first, for example with "
+            "`.split()`."
         )
     for position, token in enumerate(sentence):
         if not isinstance(token, str):

@@ -178,8 +178,8 @@ def _check_distinct(name: str, entries: list[str], special: tuple[str, ...]) -> 
     for position, entry in enumerate(entries):
         if entry in special:
             raise ValueError(
-                f"`{name}` must not contain the special entries {', '.join(special)}, which are "
-                f"added; entry {position} (counted from 0) is {entry!r}. Remove it."
+                f"`{name}` must not contain the special entries {', '.join(special)}, which "
+                f"are added; entry {position} (counted from 0) is {entry!r}. Remove this entry."
             )
     if len(set(entries)) < len(entries):
         [(twice, _)] = collections.Counter(entries).most_common(1)

@@ -172,9 +172,9 @@ def _check_singletons(positions: Mapping[Hashable, list[int]], fraction: float) 
         position, label = min(alone, key=lambda pair: pair[0])
         more = f"; other labels with only one: {len(alone) - 1}" if len(alone) > 1 else ""
         raise ValueError(
-            f"The label {label!r} has only one example, number {position} (counted from 0{more}). "
-            "One example cannot be in both parts of a split. Remove it, add examples of the label, "
-            'or set `singletons` to "keep".'
+            f"The label {label!r} has only one example, number {position} (counted from "
+            f"0{more}), and one example cannot be in both parts of a split. Remove this "
+            'example, add examples of the label, or set `singletons` to "keep".'
         )
 
 

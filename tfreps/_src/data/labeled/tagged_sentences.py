@@ -232,9 +232,9 @@ def _conllu_rows(path: str, lines: list[str], columns: Sequence[int]) -> Iterato
             row = line.split("\t")
             if len(row) != len(_CONLLU) or not _WORD_ID.fullmatch(row[0]):
                 raise ValueError(
-                    f"{place}: expected {len(_CONLLU)} columns of CoNLL-U, separated by tabs, the "
-                    f"first of which is a number; got {len(row)}: {line[:60]!r}. If the file has "
-                    "another format, set `format`."
+                    f"{place}: expected {len(_CONLLU)} columns of CoNLL-U, separated by tabs, "
+                    f"the first of which is a number; got a line with {len(row)} columns, "
+                    f"{line[:60]!r}. If the file has another format, set `format`."
                 )
             if row[0].isdigit():
                 words += 1

@@ -31,15 +31,15 @@ class TokenRows:
             if isinstance(sentence, str | bytes):
                 raise ValueError(
                     f"Every sentence must be a list of tokens; sentence {number} (counted from "
-                    f"0) is the string {sentence[:40]!r}. Tokenize it first, for example with "
-                    "tfreps.text.tokenize."
+                    f"0) is the string {sentence[:40]!r}. Tokenize the string first, for "
+                    "example with tfreps.text.tokenize."
                 )
             cut = sentence[:max_length]
             own = [rows.setdefault(token, len(rows)) for token in cut]
             if 0 in own:
                 raise ValueError(
                     f"Sentence {number} (counted from 0): token {own.index(0)} is the empty "
-                    "string, which is reserved for padding. Remove it."
+                    "string, which is reserved for padding. Remove this token."
                 )
             flat += own
             lengths.append(len(own))

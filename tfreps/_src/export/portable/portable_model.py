@@ -55,8 +55,8 @@ def portable_model(signatures: Signatures) -> PortableModel:
     if any(model.find(ManyLangsBiLM) is not None for model in signatures.weights.models):
         raise ValueError(
             "A model with a biLM of ELMoForManyLangs can only be exported as a SavedModel, "
-            "because run.py cannot compute the ids of its words and characters. Omit `format` "
-            "to write a SavedModel."
+            "because run.py cannot compute the ids of words and characters for such a biLM. "
+            "Omit `format` to write a SavedModel."
         )
     if isinstance(signatures, BiLMSignatures):
         return _bilm(signatures)

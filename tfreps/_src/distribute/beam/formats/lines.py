@@ -101,8 +101,8 @@ def decoded(raw):
         ) from error
     if "\0" in text:
         raise ValueError(
-            "the line must be text without NUL characters, which mark binary files; got one. "
-            "Remove it"
+            "the line must be text without NUL characters, which mark binary files; remove the "
+            "NUL character"
         )
     if "\r" in text:
         raise ValueError(
