@@ -57,7 +57,7 @@ def test_threshold_that_nothing_reaches():
     [
         ([1, 1], [0.1, 0.2], "positive and negative examples for the AUC; 2 of 2 are positive"),
         ([1, 0], [0.1], "`y_score` must have the same length; got 2 and 1 values"),
-        ([1, 0], [0.1, np.nan], "`y_score` must not contain NaN; score 2 is"),
+        ([1, 0], [0.1, np.nan], "`y_score` must not contain NaN; score 2 .* is"),
         ([1, 2], [0.1, 0.2], "`y_true` must contain only 0 and 1"),
         ([1, 0], [[0.1], [0.2]], "`y_score` must have one axis"),
         ([[1], [0]], [0.1, 0.2], r"`y_true` must have one axis, .*; got the shape \(2, 1\)"),

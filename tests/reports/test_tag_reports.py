@@ -93,7 +93,7 @@ def test_illegal_transitions_are_counted():
 def test_what_does_not_fit_together():
     with pytest.raises(ValueError, match="same length; got 2 targets and 1 predictions"):
         reports.classification_report(["a", "b"], ["a"])
-    with pytest.raises(ValueError, match="sentence 2 has 1 true and 2 predicted tags"):
+    with pytest.raises(ValueError, match="sentence 2 .* has 1 true and 2 predicted tags"):
         reports.span_report([["O"], ["O"]], [["O"], ["O", "O"]], "bio")
     with pytest.raises(ValueError, match="at least one example"):
         reports.span_report([], [], "bio")
