@@ -112,7 +112,7 @@ def test_the_limit_goes_along(tmp_path):
         ({"model_max_length": "512"}, "'model_max_length' must be an integer .* got '512'"),
         ({"truncation_side": "left"}, "'truncation_side' must be 'right'"),
         ({"added_tokens_decoder": {"7": {"content": "<url>"}}}, r"adds tokens .* \('<url>'\)"),
-        ({"added_tokens_decoder": [1]}, r"'added_tokens_decoder' must be an object; got \[1\]"),
+        ({"added_tokens_decoder": [1]}, r"'added_tokens_decoder' must be a JSON object; got \[1\]"),
     ],
 )
 def test_the_tokenizer_of_another_model(tmp_path, said, message):

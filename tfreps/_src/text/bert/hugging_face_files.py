@@ -230,7 +230,7 @@ def _part(config: dict[str, Any], name: str, kind: type, path: pathlib.Path) -> 
     found = config.get(name)
     if found is not None and not isinstance(found, kind):
         raise ValueError(
-            f"{path}: {name!r} must be {'an object' if kind is dict else 'a list'}; "
+            f"{path}: {name!r} must be {'a JSON object' if kind is dict else 'a JSON list'}; "
             f"got {found!r:.60}."
         )
     return found or kind()
