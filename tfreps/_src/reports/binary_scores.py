@@ -23,7 +23,7 @@ class BinaryScores(Scores):
 
 
 class BestThreshold(NamedTuple):
-    """Threshold with the best F1, and this F1."""
+    """Result of `best_threshold`: the threshold with the best F1, and the F1 at this threshold."""
 
     threshold: float
     f1: float
@@ -78,8 +78,9 @@ def best_threshold(y_true: ArrayLike, y_score: ArrayLike) -> BestThreshold:
         y_score: Sequence of float of the same length.
 
     Returns:
-        Named tuple of two floats. `threshold` is the largest score with the best F1. `f1` is the F1
-        if examples with `score >= threshold` are predicted as positive.
+        `BestThreshold`, a named tuple of two floats. `f1` is the best F1 that any threshold
+        reaches, if examples with `score >= threshold` are predicted as positive. `threshold` is the
+        largest score with this F1.
 
     Raises:
         ValueError: If there is no positive example, a score is NaN, `y_true` has values other
@@ -135,7 +136,16 @@ def scores_at(y_true: ArrayLike, y_score: ArrayLike, threshold: float) -> Binary
 
 
 def scores_of_counts(correct: int, predicted: int, true: int) -> Scores:
-    """Returns precision, recall, F1 and support for counts of examples; 0 / 0 counts as 0."""
+    """Computes precision, recall and F1 from numbers of examples; 0 / 0 counts as 0.
+
+    Args:
+        correct: int. Number of examples of the class that are predicted as this class.
+        predicted: int. Number of examples that are predicted as this class.
+        true: int. Number of examples of the class.
+
+    Returns:
+        `Scores`, a dict with `precision`, `recall`, `f1` (float) and `support`, which is `true`.
+    """
     return {
         "precision": correct / predicted if predicted else 0.0,
         "recall": correct / true if true else 0.0,
@@ -158,7 +168,10 @@ def check_lengths(y_true: Sequence[object], y_pred: Sequence[object]) -> None:
 def _check_scores(
     y_true: ArrayLike, y_score: ArrayLike
 ) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-    """Returns the labels as bool and the scores as float64, both `[N]`, after checking them."""
+    """Converts `y_true` to a bool array and `y_score` to a float64 array, both `[N]`.
+
+    Raises a ValueError if one of them is not valid, as the public functions of this file describe.
+    """
     labels = np.asarray(y_true)
     scores = np.asarray(y_score, np.float64)
     for name, array in ("y_true", labels), ("y_score", scores):

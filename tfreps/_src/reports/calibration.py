@@ -1,4 +1,4 @@
-"""Calibration: whether confidences are as high as the share of predictions that are right."""
+"""Calibration: how closely the confidences of predictions match their accuracy."""
 
 import math
 from collections.abc import Mapping
@@ -16,9 +16,9 @@ def calibration_error(confidences: ArrayLike, is_right: ArrayLike, bins: int = 1
         ECE = sum over bins b of n_b / n * |accuracy_b - confidence_b|
 
     The bins divide [0, 1] into parts of equal width, `(b / bins, (b + 1) / bins]`; 0 is in the
-    first bin. `n_b` of the `n` predictions have a confidence in bin `b`, `accuracy_b` is the share
-    of these that are right, and `confidence_b` is their mean confidence. An ECE of 0.05 means that
-    confidences are too high or too low by 5 percentage points on average.
+    first bin. `n_b` of the `n` predictions have a confidence in bin `b`, `accuracy_b` is the
+    proportion of these predictions that are right, and `confidence_b` is their mean confidence. An
+    ECE of 0.05 means that confidences are too high or too low by 5 percentage points on average.
 
     Args:
         confidences: Sequence of float in [0, 1]. The confidence of each prediction.
@@ -26,7 +26,7 @@ def calibration_error(confidences: ArrayLike, is_right: ArrayLike, bins: int = 1
         bins: int. Number of bins. Defaults to 15.
 
     Returns:
-        float in [0, 1].
+        float in [0, 1]. The ECE; 0 means that confidences and accuracies agree in all bins.
 
     Raises:
         ValueError: If there are no predictions, the lengths differ, a confidence is NaN or outside
@@ -51,7 +51,11 @@ def calibration_error(confidences: ArrayLike, is_right: ArrayLike, bins: int = 1
 
 
 def format_calibration(results: Mapping[str, Any]) -> str:
-    """Returns a line of text with the calibration errors in results of `reports.evaluation`."""
+    """Returns a line of text with the calibration errors of an evaluation.
+
+    `results` is the dict that `evaluate_tagger` or `evaluate_classifier` returns. A temperature
+    other than 1 is added in parentheses.
+    """
     error = f"{results['calibration_error']:.4f}"
     if "tokens" in results:
         error += " of tags"
@@ -63,10 +67,11 @@ def format_calibration(results: Mapping[str, Any]) -> str:
 
 
 def threshold_of_results(results: Mapping[str, Any], temperature: float) -> float | None:
-    """Returns the best threshold of the validation data in results.json, or `None`.
+    """Returns the best threshold for a classifier, as measured on the validation data of its run.
 
-    `results` is the content of the file. The threshold is converted to `temperature`, that of the
-    model.
+    `results` is the content of the run's results.json, and `temperature` is the present temperature
+    of the classifier, to which the stored threshold is converted. Returns `None` if results.json
+    contains no threshold.
     """
     found = results.get("validation", {})
     if found.get("threshold") is None:
@@ -75,12 +80,13 @@ def threshold_of_results(results: Mapping[str, Any], temperature: float) -> floa
 
 
 def threshold_at(threshold: float, temperature: float, new_temperature: float) -> float:
-    """Returns a threshold of a label's probability, converted to another temperature.
+    """Converts a threshold for the probability of a label to another temperature.
 
         log(t' / (1 - t')) = log(t / (1 - t)) * temperature / new_temperature
 
-    Here `t` is the given threshold and `t'` the result. With two labels, both thresholds separate
-    the texts in the same way, up to rounding.
+    Here `t` is the given threshold, and `t'` is the result, a float. For a classifier with two
+    labels, `t'` at `new_temperature` selects the same texts as `t` at `temperature`, up to
+    rounding. A threshold outside of (0, 1) is returned unchanged.
     """
     if temperature == new_temperature or not 0 < threshold < 1:
         return threshold

@@ -21,16 +21,32 @@ if TYPE_CHECKING:
 def evaluate_tagger(
     trained: "TextTagger", sentences: Sequence["TaggedSentence"], **options: Any
 ) -> dict[str, Any]:
-    """Evaluates a `TextTagger` on tagged sentences; returns a JSON-serializable dict.
+    """Evaluates a tagger on tagged sentences.
 
-    `accuracy` and `weighted` are from `reports.classification_report` for the tags of all tokens,
-    and `confusion` has a row for each true tag and a column for each predicted tag. With a tag
-    scheme, `spans` is from `reports.span_report` in strict mode, and `illegal_transitions` from
-    `reports.illegal_transition_report` for the predictions; without one, `labels` is also from
-    `reports.classification_report`. `calibration_error` is that of the tags, from
-    `reports.calibration_error`, and `span_calibration_error` that of the predicted spans, if there
-    are any. `temperature` is that of the model. `options` are those of `SequenceBatches`, such as
-    `vectors`.
+    Args:
+        trained: `TextTagger`.
+        sentences: sequence of `TaggedSentence`. Sentences with their true tags.
+        **options: Options of `SequenceBatches`, such as `vectors`.
+
+    Returns:
+        JSON-serializable dict with these keys:
+
+        - `sentences`, `tokens`: int. Number of sentences, and number of tokens.
+        - `accuracy`, `weighted`: Entries of the `reports.classification_report` of all tags.
+        - `labels`: Entry of the same report. Only for a model without a tag scheme.
+        - `spans`: Result of `reports.span_report` in strict mode. Only with a tag scheme.
+        - `illegal_transitions`: Result of `reports.illegal_transition_report` for the predicted
+          tags. Only with a tag scheme.
+        - `calibration_error`: float. Calibration error of the predicted tags. Only if there are
+          tokens.
+        - `span_calibration_error`: float. Calibration error of the predicted spans. Only if spans
+          are predicted.
+        - `temperature`: float. Temperature of the model.
+        - `confusion`: list of K lists of K int. A row for each true tag, and a column for each
+          predicted tag.
+
+    Raises:
+        ValueError: If the model does not know a tag of a sentence, or cannot tag the sentences.
     """
     check_known_names(trained.names, sentences)
     y_true = [sentence.tags for sentence in sentences]
@@ -63,16 +79,34 @@ def evaluate_classifier(
     threshold: float | Literal["best"] | None = None,
     **options: Any,
 ) -> dict[str, Any]:
-    """Evaluates a `TextClassifier` on labeled texts; returns a JSON-serializable dict.
+    """Evaluates a classifier on labeled texts.
 
-    `tokens` are the tokens of each of the `texts`. `accuracy`, `labels`, `macro` and `weighted` are
-    from `reports.classification_report`, and `confusion` has a row for each true label and a column
-    for each predicted label. If the model has two labels and both occur in the texts, the second is
-    the positive one, and `auc` is the value of `AUC`. With a `threshold`, a float or
-    `"best"` for the one with the best F1 on these texts, `threshold` is its value and
-    `at_threshold` the result of `reports.scores_at`. `calibration_error` is that of the most
-    probable labels, and `temperature` is that of the model. `options` are those of
-    `SequenceBatches`.
+    Args:
+        trained: `TextClassifier`.
+        tokens: sequence of lists of str. The tokens of each text.
+        texts: sequence of `LabeledText`. The texts with their true labels.
+        threshold: float or str. Probability of the second label from which a text is predicted to
+            have this label; `"best"` chooses the threshold with the best F1 on these texts. Only
+            for a model with two labels. If `None`, no threshold is evaluated. Defaults to `None`.
+        **options: Options of `SequenceBatches`, such as `vectors`.
+
+    Returns:
+        JSON-serializable dict with these keys, the last three only if the model has two labels and
+        both occur in the texts:
+
+        - `texts`: int. Number of texts.
+        - `accuracy`, `labels`, `macro`, `weighted`: Entries of `reports.classification_report`.
+        - `calibration_error`: float. Calibration error of the most probable labels.
+        - `temperature`: float. Temperature of the model.
+        - `confusion`: list of K lists of K int. A row for each true label, and a column for each
+          predicted label.
+        - `auc`: float. Area under the ROC curve, for the second label as the positive class.
+        - `threshold`: float. Value of the threshold. Only if `threshold` is given.
+        - `at_threshold`: Result of `reports.scores_at`. Only if `threshold` is given.
+
+    Raises:
+        ValueError: If `threshold` is given for a model that does not have two labels, the model
+            does not know a label of a text, or the model cannot classify the texts.
     """
     if threshold is not None and len(trained.names) != 2:
         raise ValueError(
@@ -111,7 +145,12 @@ def evaluate_classifier(
 def _tag_calibration(
     y_true: Sequence[Sequence[str]], predictions: Sequence["TaggedText"]
 ) -> dict[str, float]:
-    """Returns a dict with the calibration errors of tags and of spans, if any are predicted."""
+    """Returns the calibration errors of predicted tags and spans.
+
+    Returns:
+        dict with the float values `calibration_error`, if there are tags, and
+        `span_calibration_error`, if spans are predicted.
+    """
     tags, spans = [], []  # lists of tuples (confidence, is_right)
     for true, predicted in zip(y_true, predictions, strict=True):
         is_right = (a == b for a, b in zip(true, predicted.tags, strict=True))
@@ -129,7 +168,11 @@ def _tag_calibration(
 
 
 def _log_odds(probabilities: Sequence[float], others: Sequence[float]) -> np.ndarray:
-    """Returns the logarithms of `probabilities / others`; zeros are replaced with a tiny number."""
+    """Returns the log-odds of the second label, given the probabilities of both labels.
+
+    `probabilities` belong to the second label and `others` to the first one, for each text. Zeros
+    are replaced with the smallest normal float32, so that all results, float64 `[N]`, are finite.
+    """
     tiny = np.finfo("float32").tiny
     return np.log(np.maximum(probabilities, tiny)) - np.log(np.maximum(others, tiny))
 

@@ -13,7 +13,7 @@ from tfreps._src.text.tags.tag_schemes import Scheme, SpanMode
 
 
 class SpanReport(TypedDict):
-    """Scores of each span type, over all spans, and averaged over the types."""
+    """Result of `span_report`: scores of each span type, of all spans, and means over types."""
 
     types: dict[str, Scores]
     micro: Scores
@@ -21,7 +21,7 @@ class SpanReport(TypedDict):
 
 
 class LabelReport(TypedDict):
-    """Accuracy, scores of each label, and their averages."""
+    """Result of `classification_report`: accuracy, scores of each label, and mean scores."""
 
     accuracy: float
     labels: dict[str, Scores]
@@ -53,10 +53,13 @@ def span_report(
             `tfreps.text.tags.spans`. Defaults to `"strict"`.
 
     Returns:
-        A dict: `types` maps every type that occurs to a dict with `precision`, `recall`, `f1`
-        (float) and `support` (int, the number of true spans). `micro` (computed from the spans of
-        all types) and `macro` (the mean over the types) are dicts with the same keys, in which
-        `support` is the number of all true spans. 0 / 0 counts as 0.
+        dict with these keys. All scores are dicts with `precision`, `recall`, `f1` (float) and
+        `support` (int, the number of true spans); 0 / 0 counts as 0.
+
+        - `types`: dict from each span type that occurs to the scores of this type.
+        - `micro`: The scores of all spans together.
+        - `macro`: The unweighted means of the scores of the types. `support` is the number of all
+          true spans.
 
     Raises:
         ValueError: If a sentence has different numbers of true and predicted tags, the numbers of
@@ -100,12 +103,15 @@ def classification_report(
             labels that occur are reported in alphabetical order.
 
     Returns:
-        A dict: `accuracy` is a float. `labels` maps each name to a dict with `precision`, `recall`,
-        `f1` (float) and `support` (int, how often the label occurs in `y_true`). `macro` and
-        `weighted` are dicts with the same keys, which contain the sum of the supports and the means
-        of the scores over the labels: unweighted in `macro`, and weighted by support in `weighted`
-        (as in the tag scores of luopeixiang/named_entity_recognition; see
-        `tfreps.metrics.WeightedTokenF1`). 0 / 0 counts as 0.
+        dict with these keys. All scores are dicts with `precision`, `recall`, `f1` (float) and
+        `support` (int, how often a label occurs in `y_true`); 0 / 0 counts as 0.
+
+        - `accuracy`: float. The proportion of predicted labels that are right.
+        - `labels`: dict from each label to its scores.
+        - `macro`: The unweighted means of the scores of the labels, and the sum of the supports.
+        - `weighted`: The means of the scores of the labels, weighted by support, and the sum of the
+          supports, as in luopeixiang/named_entity_recognition (see
+          `tfreps.metrics.WeightedTokenF1`).
 
     Raises:
         ValueError: If the lengths differ, there are no labels, or a label is not in `names`.
@@ -179,9 +185,12 @@ def illegal_transition_report(
         scheme: str. The tag scheme. If `None`, all transitions are legal.
 
     Returns:
-        A dict of int: `illegal` is the number of illegal transitions, `transitions` the number of
-        all transitions (including those from the start and to the end of each sentence), and
-        `sentences` the number of sentences with an illegal transition.
+        dict with three int values:
+
+        - `illegal`: Number of illegal transitions.
+        - `transitions`: Number of all transitions, including the transitions from the start of each
+          sentence to its first tag and from its last tag to its end.
+        - `sentences`: Number of sentences with an illegal transition.
 
     Raises:
         ValueError: If the scheme is unknown or a tag is not valid in it.
@@ -260,7 +269,11 @@ def format_confusion(counts: ArrayLike, names: Sequence[str]) -> str:
 
 
 def _mean(rows: Mapping[str, Scores], weights: np.ndarray | None = None) -> Scores:
-    """Returns the means of the scores in `rows`, and the sum of the supports."""
+    """Returns the `Scores` with the means of the scores in `rows`, and the sum of the supports.
+
+    `weights` contains a weight for each row. If it is `None`, the means are unweighted. If all
+    weights are 0, or if there are no rows, the means are 0.
+    """
     table = np.array([[row["precision"], row["recall"], row["f1"]] for row in rows.values()])
     if not rows or (weights is not None and not np.any(weights)):
         precision = recall = f1 = 0.0
