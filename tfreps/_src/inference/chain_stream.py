@@ -67,9 +67,11 @@ class ChainStream:
         return final + self._agreed()
 
     def best(self, emissions: np.ndarray) -> list[int]:
-        """Returns the best tag ids of the undecided tokens and of the N tokens that end the chain.
+        """Returns the best tag ids of all undecided tokens if the chain ended after N more tokens.
 
-        `emissions`, `[N, K]`, are those of the N tokens. The state does not change.
+        `emissions`, `[N, K]`, are the emissions of the N tokens. The result is a list of the tag
+        ids of the undecided tokens, followed by the tag ids of the N tokens. The decoder is not
+        changed.
         """
         scores, ranks, pointers = self._scores, self._ranks, list(self._previous)
         size = self._size
@@ -82,9 +84,16 @@ class ChainStream:
         return _path(pointers, _best(scores + self._end, ranks))
 
     def _advance(self, scores, ranks, row):
-        """Returns scores, ranks and previous tags of the survivors at the next token, `[K]` each.
+        """Extends the survivors by the next token, whose emissions are `row`, `[K]`.
 
-        `row`, `[K]`, contains the emissions of the next token.
+        Args:
+            scores: `[K]`. The score of the survivor that ends in each tag; empty before the first
+                token.
+            ranks: `[K]`. The rank of each survivor; the lower rank wins between equal scores.
+            row: `[K]`. The emissions of the next token.
+
+        Returns:
+            The new scores, the new ranks, and the previous tag of each survivor, `[K]` each.
         """
         row = _bounded(row)  # [K]
         tags = np.arange(len(row))
@@ -140,7 +149,8 @@ class ChainStream:
 def _path(pointers: list[np.ndarray], last: int) -> list[int]:
     """Returns the list of tag ids of the survivor that ends in the tag `last`.
 
-    `pointers` contains, for each token after the first, the previous tags of all survivors, `[K]`.
+    `pointers` contains an array `[K]` for each token after the first: for each tag of this token,
+    the best tag of the token before it.
     """
     tags = [int(last)]
     for previous in reversed(pointers):
@@ -154,5 +164,5 @@ def _best(scores: np.ndarray, ranks: np.ndarray) -> int:
 
 
 def _bounded(scores: np.ndarray) -> np.ndarray:
-    """Returns the scores as a float64 array, in which those below `FORBIDDEN` are `FORBIDDEN`."""
+    """Returns the scores as a float64 array, in which lower scores are raised to `FORBIDDEN`."""
     return np.maximum(np.asarray(scores, np.float64), FORBIDDEN)

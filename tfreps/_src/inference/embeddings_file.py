@@ -28,9 +28,9 @@ class EmbeddingsFile:
         token_digests       uint64, shape (N,): digest of the tokens of each sentence
 
     The file is created only when it is complete. Until then, the vectors are collected in the
-    folder `PATH.part`, in one file for each group of sentences, called a window. Each window is
-    written atomically, so an interrupted run loses at most its last window. While the windows are
-    merged, they and the file together take twice the size of the file on the disk.
+    folder `PATH.part`. A window is a group of sentences whose vectors are written together, to one
+    file in this folder. Each window is written atomically, so an interrupted run loses at most one
+    window. While the windows are merged, the disk needs twice the space of the complete file.
 
     Args:
         path: str or path-like. Path of the file.
@@ -101,9 +101,10 @@ class EmbeddingsFile:
 
     @contextlib.contextmanager
     def open_window(self) -> Iterator[Callable[[int, np.ndarray], None]]:
-        """Returns a context manager that writes the next window.
+        """Opens the next window, the file for the vectors of the next group of sentences.
 
-        It yields the function `put(number, vectors)`, which stores the vectors of one sentence.
+        Returns a context manager, which yields a function `put(number, vectors)` that stores the
+        vectors of the sentence with this number. The window is complete when the block ends.
         """
         target = self._window(self.windows)
         with naming(self.path, self.part), replacing(target, durable=True) as temporary:
@@ -157,7 +158,10 @@ class EmbeddingsFile:
         self.complete = True
 
     def _begin(self) -> None:
-        """Creates the folder of windows atomically, so that it always contains `options.json`."""
+        """Creates the folder `PATH.part`, which collects the windows, with its `options.json`.
+
+        The folder is created atomically, so that it never exists without `options.json`.
+        """
         with naming(self.path, self.part), replacing(self.part, parents=True) as temporary:
             temporary.mkdir()
             (temporary / "options.json").write_text(json.dumps(self.options), encoding="utf-8")

@@ -36,11 +36,11 @@ class SentenceEncoder:
         vocabulary: `tfreps.text.Vocabulary`, required if the biLM reads token ids; or
             `tfreps.text.WordCharIndexer`, required for a `ManyLangsBiLM`. Defaults to `None`.
         batch_tokens: int. Maximum number of tokens per batch, at least 1. Defaults to 4096.
-        layers: str, int or list of float. Vectors to compute: those of every layer (`"all"`), those
-            of the last layer (`"top"`), those of the layer with this number (0 is the token
-            layer), the average of all layers (`"average"`), or, for a list of factors, one for the
-            token layer and one for each LSTM layer, the weighted sum of the layers. Defaults to
-            `"all"`.
+        layers: str, int or list of float. Vectors to compute. `"all"`: the vectors of every layer.
+            `"top"`: the vectors of the last layer. `"average"`: the average of all layers. int:
+            the vectors of the layer with this number, where 0 is the token layer. list: the
+            weighted sum of the layers, with a factor for the token layer and for each LSTM layer.
+            Defaults to `"all"`.
         dtype: str. Data type of the vectors. Defaults to `"float32"`.
 
     Raises:
@@ -167,10 +167,11 @@ class SentenceEncoder:
         return tf.cast(layers, self.dtype)
 
     def _number(self, sentences: list[Sequence[str]]) -> tuple[np.ndarray, list[str]]:
-        """Returns the row of each token, int32 `[B, T+2]`, and the list of new, distinct tokens.
+        """Numbers the distinct tokens of a batch of sentences, including the boundaries.
 
-        A token is new if `cache_tokens` did not store its vector. The rows are those of a table of
-        the stored vectors, followed by the vectors of the new tokens.
+        Returns the number of each token, int32 `[B, T+2]`, and the list of the tokens that are new
+        because `cache_tokens` did not store their vectors. The numbers are rows of a table that
+        contains the stored vectors, followed by the vectors of the new tokens.
         """
         longest = max(map(len, sentences)) + 2
         rows = np.zeros([len(sentences), longest], np.int32)
@@ -213,7 +214,11 @@ class SentenceEncoder:
         return self.bilm.encode_tokens(ids)
 
     def _gather(self, rows: tf.Tensor, kept: tf.Tensor, new: tf.Tensor) -> tf.Tensor:
-        """Returns the rows, `[..., P]`, of the concatenation of `kept` and `new`."""
+        """Looks up vectors in a table that consists of the vectors `kept`, followed by `new`.
+
+        `rows` contains row numbers of the table, int32 `[...]`; the result has the shape
+        `[..., P]`. The table itself is never created.
+        """
         count = tf.shape(kept)[0]
         # Adds a row, because `tf.gather` needs at least one.
         new = tf.concat([new, tf.zeros_like(kept[:1])], 0)
@@ -239,7 +244,10 @@ class SentenceEncoder:
         return tf.concat([both, layers], axis=1)[:, :, 1:-1]  # [B, L+1, T, 2P]
 
     def _run_long(self, rows: np.ndarray, new: tf.Tensor) -> tf.Tensor:
-        """Computes the result of `_run_batch` for one long sentence, segment by segment."""
+        """Computes the layers of one long sentence, `[1, L+1, T, 2P]`, segment by segment.
+
+        `rows`, `[1, T+2]`, are the numbers of the tokens, and `new` are the vectors of new tokens.
+        """
         tokens = self._gather(tf.convert_to_tensor(rows), self._kept, new)  # [1, T+2, P]
         outputs = []
         for number, (piece, state) in enumerate(
@@ -257,7 +265,11 @@ class SentenceEncoder:
 
 
 def _factors(layers: Layers, num_layers: int) -> np.ndarray | None:
-    """Returns the factor of each layer, float32 `[L+1]`, or `None` if no layers are summed."""
+    """Returns the factors with which the layers are summed, float32 `[L+1]`.
+
+    Returns `None` if `layers` selects all layers or one layer, so that none are summed. Raises a
+    ValueError if `layers` is not valid.
+    """
     if isinstance(layers, str) and layers in LAYERS:
         return np.full([num_layers], 1 / num_layers, "float32") if layers == "average" else None
     if isinstance(layers, int) and 0 <= layers < num_layers:

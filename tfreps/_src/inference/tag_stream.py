@@ -48,20 +48,20 @@ class StreamSpan(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class StreamUpdate:
-    """Changes that one piece of text makes to the tags and spans of a `TagStream`.
+    """Changes of the tags and spans of a `TagStream` when a part of the text arrives.
 
     To keep a set of all spans of the text so far, remove the `retracted` spans of each update from
     it, and then add `spans` and `provisional_spans`.
 
     Attributes:
         tokens: list of str. The tokens whose tags became final.
-        tags: list of str. Their tags.
+        tags: list of str. The final tag of each token in `tokens`.
         spans: list of `StreamSpan`. The spans that became final.
-        provisional_tokens: list of str. The tokens, so far, whose tags are not final.
+        provisional_tokens: list of str. All tokens so far whose tags are not final.
         provisional_tags: list of str. The tags that `provisional_tokens` would have if the text
             ended here.
-        provisional_spans: list of `StreamSpan`. The spans that are not final, if the text ended
-            here.
+        provisional_spans: list of `StreamSpan`. The spans that would be added to the final ones if
+            the text ended here.
         retracted: list of `StreamSpan`. The provisional spans of the previous update that are
             neither final nor provisional now.
     """
@@ -95,18 +95,18 @@ class TagStream:
     complete, its emission scores are final, and all sequences of tags that may still become the
     best one have this tag there. A span is final when the tag after it is.
 
-    - If the emissions of a token depend on a known window of tokens, the final tags are those of
-      `TextTagger.tag` for the whole text, up to rounding. These models are an `HMMTagger`, and a
-      `Tagger` on a `LinearEncoder` or on a `TokenEmbedder` without ELMo. The tags of an update,
-      final and provisional, are then those of `tag` for the text so far.
+    - For an `HMMTagger`, and for a `Tagger` on a `LinearEncoder` or on a `TokenEmbedder` without
+      ELMo, the emission scores of a token depend only on a fixed number of tokens around it. The
+      final tags then equal the output of `TextTagger.tag` for the whole text, up to rounding, and
+      the tags of an update, final and provisional, equal the output of `tag` for the text so far.
     - Other encoders read the whole sentence. The stream approximates this by windows: the emissions
       of `stride` tokens are computed from a window of these tokens, `context` tokens before them
-      and `look_ahead` tokens after them. They are final when the window is complete, and do not
-      depend on how the text is split into pieces. If `context` and `look_ahead` are at least the
-      number of tokens, the tags are those of `tag`.
+      and `look_ahead` tokens after them. The emissions are final when the window is complete, and
+      do not depend on how the text is split into parts. If `context` and `look_ahead` are at least
+      the number of tokens, the tags equal the output of `tag`.
 
     If the best sequences differ for more than `max_pending` tokens, the older half of these tokens
-    gets the tags of the best sequence so far, which may then differ from those of `tag`.
+    gets the tags of the best sequence so far, which may then differ from the output of `tag`.
 
     **Cost.** Memory and the number of tokens encoded per new token do not depend on the length
     of the stream, only on the windows, `max_pending`, and the length of the unfinished token and
@@ -162,20 +162,21 @@ class TagStream:
         self._is_closed = False
 
     def append(self, text: str) -> StreamUpdate:
-        """Reads the next piece of the text.
+        """Reads the next part of the text.
 
         Args:
-            text: str. The piece, of any length. Pieces are joined without white space.
+            text: str. The part, of any length, which may end within a token. It is joined to the
+                text so far without white space.
 
         Returns:
-            `StreamUpdate`.
+            `StreamUpdate`. The tokens, tags and spans that became final, and the provisional ones.
 
         Raises:
-            ValueError: If the stream is closed, if `text` is not a str, if the pieces of a window
-                do not fit into the `max_length` of a BERT model, or if the model computes NaN or
-                infinity.
-            tf.errors.InvalidArgumentError: If a window passes these checks, but has more tokens or
-                pieces than the model has position embeddings.
+            ValueError: If the stream is closed, if `text` is not a str, if the tokens that a BERT
+                model encodes at once have more than `max_length` pieces, or if the model computes
+                NaN or infinity.
+            tf.errors.InvalidArgumentError: If the text passes these checks, but the tokens that
+                the model encodes at once are more than its position embeddings.
         """
         if not isinstance(text, str):
             raise ValueError(f"`text` must be a str; got {text!r} ({type(text).__name__}).")
@@ -189,11 +190,11 @@ class TagStream:
         """Ends the text, so that all tags are final.
 
         Returns:
-            `StreamUpdate` without provisional tokens, tags and spans.
+            `StreamUpdate`. The last tokens, tags and spans, all of which are final.
 
         Raises:
-            ValueError: If the stream is already closed, if the pieces of a window do not fit into
-                the `max_length` of a BERT model, or if the model computes NaN or infinity.
+            ValueError: If the stream is already closed, if the tokens that a BERT model encodes at
+                once have more than `max_length` pieces, or if the model computes NaN or infinity.
         """
         self._check_open()
         self._tokens += self._text.close()
@@ -207,8 +208,8 @@ class TagStream:
     def _update(self, ready, rest):
         """Tags the new tokens, and returns the `StreamUpdate` for them.
 
-        `ready` is the number of tokens of the stream whose emissions are final. `rest` is the list
-        of the last tokens, which may still change.
+        `ready` is the number of tokens, counted from the start of the stream, whose emissions are
+        final. `rest` is the list of the last tokens, which the next part of the text may change.
         """
         tokens = self._tokens + rest
         emissions = self._emissions(tokens, ready)  # [N, K]
@@ -230,10 +231,11 @@ class TagStream:
         return StreamUpdate(done, final, spans, open_texts, later, coming, retracted)
 
     def _emissions(self, tokens, ready):
-        """Returns the emissions `[N, K]` of all tokens whose emissions were not final before.
+        """Computes the emissions of all tokens whose emissions were not final before, `[N, K]`.
 
-        The emissions of the tokens from index `ready` on are provisional, and are computed from one
-        window.
+        `tokens` is the list of the complete and incomplete tokens that are stored. The emissions of
+        tokens before the index `ready` are now final. The other emissions are provisional, and are
+        computed from one window.
         """
         end = self._first + len(tokens)
         windows = self._windows.of(self._num_encoded, ready, end)
@@ -249,7 +251,11 @@ class TagStream:
         return np.concatenate(found)
 
     def _new_spans(self, final, later, tokens):
-        """Returns two lists of `StreamSpan`: the new final spans, and the provisional spans."""
+        """Returns two lists of `StreamSpan`: the new final spans, and the provisional spans.
+
+        `final` and `later` are the lists of the new final tags and of the provisional tags, and
+        `tokens` are the stored tokens.
+        """
         if self._spans is None:
             return [], []
         scheme = self._spans.scheme
@@ -261,7 +267,11 @@ class TagStream:
         return self._placed(spans, tokens), self._placed(coming, tokens)
 
     def _placed(self, spans, tokens):
-        """Returns a list of the spans, without `None`, as `StreamSpan` with text and position."""
+        """Converts spans of token indices to a list of `StreamSpan` with text and position.
+
+        `spans` is a list of results of `SpanReader.read`; `None` in it, for a tag that completes no
+        span, is skipped. `tokens` are the stored tokens, which contain the tokens of the spans.
+        """
         found = []
         for span in filter(None, spans):
             own = tokens[span.start - self._first : span.end - self._first]
@@ -271,7 +281,7 @@ class TagStream:
         return found
 
     def _drop_tokens(self):
-        """Drops the tokens that no later update needs."""
+        """Removes those of the stored tokens that no later update needs."""
         needed = min(self._num_final, self._num_encoded - self._windows.left)
         if self._spans is not None and self._spans.start is not None:
             needed = min(needed, self._spans.start)
@@ -281,11 +291,12 @@ class TagStream:
 
 
 class _Windows(NamedTuple):
-    """Windows of tokens from which emissions are computed.
+    """Sizes of the windows, which are the groups of tokens that the model encodes at once.
 
-    A window consists of `stride` tokens, whose emissions are computed from it, up to `left` tokens
-    before them and up to `right` tokens after them. With `on_grid`, the index of the first of the
-    `stride` tokens is a multiple of `stride`.
+    A window contains `stride` tokens, whose emissions are computed from the window, and up to
+    `left` tokens before and `right` tokens after these tokens. If `on_grid` is `True`, emissions
+    become final for `stride` tokens at a time, so that they do not depend on how the text is split
+    into parts.
     """
 
     left: int
@@ -299,10 +310,11 @@ class _Windows(NamedTuple):
         return max(num_encoded, ready - ready % self.stride if self.on_grid else ready)
 
     def of(self, start: int, stop: int, end: int) -> Iterator[tuple[int, int, int, int]]:
-        """Yields windows from which the emissions of the tokens `start` to `stop` are computed.
+        """Yields the windows from which the emissions of the tokens `start` to `stop` are computed.
 
-        A window is a tuple of four token indices: its start, the start and end of the tokens whose
-        emissions are computed from it, and its end. Ends are exclusive, and at most `end`.
+        Each window is a tuple of four token indices: the start of the window, the start and the end
+        of the tokens whose emissions are computed from it, and the end of the window. Ends are
+        exclusive, and at most `end`, the number of tokens that exist.
         """
         for first in range(start, stop, self.stride):
             after = min(first + self.stride, stop)
@@ -310,7 +322,11 @@ class _Windows(NamedTuple):
 
 
 def _windows(tagger, look_ahead, context, stride):
-    """Returns the `_Windows` for a tagger after checking the options that apply to its encoder."""
+    """Checks the options of a stream, and returns the sizes of its windows as `_Windows`.
+
+    Raises a ValueError if the model reads stored vectors, or if an option is missing, not valid or
+    does not apply to the encoder.
+    """
     given = {"look_ahead": look_ahead, "context": context, "stride": stride}
     if tagger.model._reads_vectors:
         raise ValueError(
@@ -344,7 +360,8 @@ def _windows(tagger, look_ahead, context, stride):
 def _batches(rows: Sequence[Sequence[str]]) -> Iterator[slice]:
     """Yields slices of `rows`, each of which is encoded as one batch.
 
-    A row is the list of the tokens of a window.
+    A row is the list of the tokens of a window. A batch has at most `BATCH_TOKENS` tokens,
+    including padding, unless it consists of one row.
     """
     start = longest = 0
     for end, row in enumerate(rows):

@@ -18,8 +18,8 @@ class FittedTemperature(NamedTuple):
 
     Attributes:
         temperature: float. The temperature.
-        nll_before, nll_after: float. Mean NLL at the previous temperature of the model and at this
-            one, in nats per token for a tagger and in nats per text for a classifier.
+        nll_before, nll_after: float. Mean NLL at the previous temperature of the model, and at
+            `temperature`, in nats per token for a tagger and in nats per text for a classifier.
         left_out: int. Number of sentences that are excluded from the NLL, because their tags have
             the probability 0, for example if the tag scheme forbids them.
     """
@@ -34,7 +34,8 @@ class Scored(NamedTuple):
     """Batch of sentences, with the scores of a linear chain of tags and with the target tags.
 
     A text of a classifier is represented as a sentence of one token, whose emissions are the logits
-    of the labels. `counts` is False for sentences whose targets have the probability 0.
+    of the labels. `counts` is False for sentences whose targets have the probability 0; the NLL
+    does not include these sentences.
     """
 
     emissions: tf.Tensor  # [B, T, K]
@@ -55,8 +56,8 @@ def fit_temperature(
         Z(T)   = sum over all sequences of exp(score(sequence) / T)
 
     For a classifier, the sequences are the labels and the scores are the logits. For a tagger with
-    neither a CRF nor a scheme, it is the sum of the NLL of the tokens. The NLL is convex in 1/T, so
-    the zero of its derivative is found by bisection. The model is not changed.
+    neither a CRF nor a scheme, NLL(T) is the sum of the NLL of all tokens. NLL(T) is convex in 1/T,
+    so the zero of its derivative is found by bisection. The model is not changed.
 
     Args:
         trained: `TextTagger` or `TextClassifier`.
@@ -66,11 +67,12 @@ def fit_temperature(
         **options: Options of `SequenceBatches`, such as `vectors`.
 
     Returns:
-        `FittedTemperature`.
+        `FittedTemperature`, with the temperature, the mean NLL before and after, and the number of
+        sentences that are excluded.
 
     Raises:
-        ValueError: If no T from 0.01 to 100 has the lowest NLL: all predictions are right, or the
-            scores are unrelated to the targets.
+        ValueError: If the NLL has no minimum between the temperatures 0.01 and 100, for example
+            because all predictions are right, or because the scores are unrelated to the targets.
     """
     batches = list(_scored(trained, tokens, targets, options))
     if not any(map(_has_mistakes, batches)):
@@ -91,7 +93,10 @@ def _scored(
     targets: Sequence[Any],
     options: dict[str, Any],
 ) -> Iterator[Scored]:
-    """Yields a `Scored` for each batch, with scores at temperature 1."""
+    """Yields a `Scored` for each batch of the data, with the model's scores at temperature 1.
+
+    The arguments are the same as in `fit_temperature`.
+    """
     number = {name: index for index, name in enumerate(trained.model.classes)}
     if trained.is_tagger:
         ids: list[Any] = [[number[tag] for tag in tags] for tags in targets]
@@ -113,10 +118,10 @@ def _scored(
 
 
 def _label_chain(model: Any) -> Callable[[Any], Any]:
-    """Returns a function that computes the chain scores of a classifier from a batch of features.
+    """Returns a function that represents the scores of a classifier as a chain of one token.
 
-    The chain has one token, whose tags are the labels. The function returns the first five fields
-    of `Scored`.
+    The tags of this token are the labels, and its emissions are the logits. The function takes a
+    batch of features, and returns the first five fields of `Scored`.
     """
 
     def label_chain(features: Any) -> Any:
@@ -144,7 +149,11 @@ def _nll(batches: Sequence[Scored], temperature: float) -> tuple[float, float]:
 
 
 def _nll_of_batch(inverse: tf.Tensor, batch: Scored) -> Any:
-    """Returns the sum of the NLL, its derivative with respect to 1/T, and the number of tokens."""
+    """Computes the NLL of a batch, given `inverse`, which is 1/T.
+
+    Returns three scalar tensors: the sum of the NLL over the sentences that count, the derivative
+    of this sum with respect to 1/T, and the number of tokens in these sentences.
+    """
     with tf.GradientTape(watch_accessed_variables=False) as tape:
         tape.watch(inverse)
         emissions, *scores = (
@@ -159,7 +168,11 @@ def _nll_of_batch(inverse: tf.Tensor, batch: Scored) -> Any:
 
 
 def _times(score: tf.Tensor, inverse: tf.Tensor) -> tf.Tensor:
-    """Returns `score * inverse`, without a gradient where the score is `-inf`."""
+    """Divides scores by the temperature, given `inverse`, which is 1/T.
+
+    Scores of `-inf` are not changed, and contribute nothing to the gradient, which would otherwise
+    be NaN.
+    """
     is_finite = score > float("-inf")
     return tf.where(is_finite, tf.where(is_finite, score, 0.0) * inverse, float("-inf"))
 

@@ -99,12 +99,12 @@ class TextBiLM(LoadedModel):
         """Computes the vectors of texts.
 
         Args:
-            texts: iterable. Raw texts, or lists of tokens, which may be empty.
-            layers: str, int or list of float. Vectors to compute: those of every layer (`"all"`),
-                those of the last layer (`"top"`), those of the layer with this number (0 is the
-                token layer), the average of all layers (`"average"`), or, for a list of factors,
-                one for the token layer and one for each LSTM layer, the weighted sum of the layers.
-                Defaults to `"all"`.
+            texts: iterable. Raw texts, or lists of tokens. A list of tokens may be empty.
+            layers: str, int or list of float. Vectors to compute. `"all"`: the vectors of every
+                layer. `"top"`: the vectors of the last layer. `"average"`: the average of all
+                layers. int: the vectors of the layer with this number, where 0 is the token layer.
+                list: the weighted sum of the layers, with a factor for the token layer and for each
+                LSTM layer. Defaults to `"all"`.
 
         Returns:
             list of float32 arrays, one per text, without sentence boundaries, of shape
@@ -140,7 +140,7 @@ class TextBiLM(LoadedModel):
             dtype: str. Data type of the vectors. Defaults to `"float32"`.
 
         Returns:
-            `SentenceEncoder`.
+            `SentenceEncoder`, whose method `encode` yields the vectors of each sentence.
 
         Raises:
             ValueError: If the biLM has `initial_state="carry"`, if it reads token ids and there is

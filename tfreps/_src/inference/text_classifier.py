@@ -81,8 +81,8 @@ class TextClassifier(WholeTextModel):
         """Classifies texts.
 
         Args:
-            texts: iterable. Raw texts, or lists of tokens as returned by `tokenize`, which may be
-                empty.
+            texts: iterable. Raw texts, or lists of tokens as returned by `tokenize`. A list of
+                tokens may be empty.
             **options: Options of `tfreps.data.SequenceBatches`.
 
         Returns:

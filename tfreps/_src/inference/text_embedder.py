@@ -76,7 +76,16 @@ class TextEmbedder(WholeTextModel):
         self.default_prompt: str | None = default_prompt
 
     def __call__(self, text: str | Iterable[str], prompt: str | None = None) -> TextEmbeddings:
-        """Computes the vectors `[N, D]` of raw texts or, for a single str, its vector `[D]`."""
+        """Computes the vectors of one raw text or of several texts.
+
+        Args:
+            text: str, or iterable of str.
+            prompt: str. Name of the prompt that is put in front of each text. If `None`, the prompt
+                named `default_prompt` is used. Defaults to `None`.
+
+        Returns:
+            `TextEmbeddings` with vectors of shape `[D]` for a str, and `[N, D]` for several texts.
+        """
         if isinstance(text, str):
             return TextEmbeddings(text, self.embed([text], prompt).vectors[0])
         return self.embed(text, prompt)
@@ -90,7 +99,7 @@ class TextEmbedder(WholeTextModel):
                 named `default_prompt` is used. Defaults to `None`.
 
         Returns:
-            `TextEmbeddings`.
+            `TextEmbeddings` with the texts and their vectors, float32 `[N, D]`.
 
         Raises:
             ValueError: If `texts` is not an iterable of strings, or there is no prompt of that
@@ -132,7 +141,7 @@ class TextEmbedder(WholeTextModel):
             second: iterable of M str.
 
         Returns:
-            float32 array of shape `[N, M]`.
+            float32 array of shape `[N, M]`, from -1 to 1. The cosine is 0 if a vector is zero.
 
         Raises:
             ValueError: If `first` or `second` is not an iterable of strings.

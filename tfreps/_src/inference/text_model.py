@@ -73,18 +73,24 @@ class TextModel(LoadedModel):
     ) -> SequenceBatches:
         """Groups tokenized texts into `SequenceBatches`, the shortest texts first.
 
-        `targets` contains the tag ids or the label id of each text. `options` are further arguments
-        of `SequenceBatches`.
+        Args:
+            tokens: iterable of lists of str. The tokens of each text.
+            targets: sequence. For a tagger, the list of tag ids of each text; for a classifier, the
+                label id of each text. If `None`, the batches have no targets. Defaults to `None`.
+            **options: Further arguments of `SequenceBatches`.
+
+        Returns:
+            `SequenceBatches` of the features that the indexer computes, and of the targets.
         """
         tokens = as_list("`tokens`", tokens, "sentences")
         options = {"batch_tokens": BATCH_TOKENS, "max_length": self.max_length, **options}
         return SequenceBatches(tokens, targets, self.indexer, **options)
 
     def attention(self, text: str, second: str | None = None) -> TextAttention:
-        """Returns the `TextAttention` of the Transformer in a model that reads tokens, for a text.
+        """Returns the `TextAttention` of a text, for a model that reads tokens and not pieces.
 
-        The text is truncated to `max_length` tokens. Raises a ValueError if `second` is given, the
-        text has no tokens, or the model contains no Transformer.
+        The model must contain a Transformer. The text is truncated to `max_length` tokens. Raises a
+        ValueError if `second` is given, if the text has no tokens, or if there is no Transformer.
         """
         encoder = self.transformer
         if second is not None:
@@ -121,11 +127,17 @@ class TextModel(LoadedModel):
         options: dict[str, Any],
         predict: Any = None,
     ) -> list[tuple]:
-        """Returns a list with a tuple of the requested outputs for each sentence.
+        """Applies the model to sentences, in batches.
 
-        `outputs` are the names of the requested outputs. `predict` is a `tf.function` from the
-        features of a batch to a dict of outputs. If it is `None`, `predict_on_batch` of the model
-        is used.
+        Args:
+            sentences: list of lists of str. The tokens of each sentence.
+            outputs: sequence of str. The names of the requested outputs of the model.
+            options: dict. Options of `SequenceBatches`.
+            predict: `tf.function` from the features of a batch to a dict of outputs. If `None`,
+                `predict_on_batch` of the model is used. Defaults to `None`.
+
+        Returns:
+            list of tuples, one for each sentence, with the arrays of the requested outputs.
         """
         if not sentences:
             return []

@@ -124,7 +124,7 @@ class TextTagger(TextModel):
 
         Args:
             texts: iterable, such as a list or an open file. Raw texts of one sentence each, or
-                lists of tokens, which may be empty.
+                lists of tokens. A list of tokens may be empty.
             locations: list of str. Names of the texts in error messages, such as `"a.txt, line 3"`.
                 If `None`, the texts are numbered. Defaults to `None`.
             **options: Options of `tfreps.data.SequenceBatches`, such as `vectors`.
@@ -168,7 +168,7 @@ class TextTagger(TextModel):
 
         Args:
             texts: iterable, such as a list or an open file. Raw texts of one sentence each, or
-                lists of tokens, which may be empty.
+                lists of tokens. A list of tokens may be empty.
             threshold: float from 0.001 to 1. Minimum probability of a returned span. Defaults to
                 0.1.
             overlapping: bool. Whether spans of a text may have tokens in common. If `False`, the
@@ -233,10 +233,11 @@ class TextTagger(TextModel):
         ]
 
     def _checked(self, tokens, locations, options):
-        """Returns the options for `batches` after checking that the sentences fit a BERT model.
+        """Raises a ValueError if a sentence has too many pieces for a BERT model.
 
         `locations` is a list of the names of the sentences in error messages, or `None`. `options`
-        are the options of `SequenceBatches` that the caller passed.
+        is the dict of options that the caller of `tag` passed. Returns this dict; for a BERT model,
+        the limit on the number of tokens, `max_length`, is set to `None` unless it was passed.
         """
         if self.tokenizer is None:
             return options
@@ -264,26 +265,27 @@ class TextTagger(TextModel):
         """Returns a stream that tags a text that arrives in parts, as early as possible.
 
         The stream reads the text as one sentence of any length. `TagStream` describes which tags
-        are final, and how they compare with those of `tag`.
+        are final, and when they equal the tags that `tag` returns.
 
         Args:
             look_ahead: int. Number of tokens after each token from which the emission scores of
                 this token are computed. Required, like `context`, if the encoder reads the whole
                 sentence, as all encoders except `LinearEncoder` and `TokenEmbedder` without ELMo
-                do. The tags are then an approximation of those of `tag`. Must be `None` for other
-                models, whose windows are known. Defaults to `None`.
+                do. The tags then approximate the tags that `tag` returns. Must be `None` for other
+                models, which determine this number themselves. Defaults to `None`.
             context: int. Number of tokens before each token from which the emission scores of this
                 token are computed. Defaults to `None`.
             stride: int. Number of tokens whose emission scores are computed together, from one
                 window of `context + stride + look_ahead` tokens. With a larger stride, fewer
                 windows are encoded, but tags become final up to `stride - 1` tokens later. Must be
-                `None` if the windows are known. If `None`, it is 1. Defaults to `None`.
+                `None` if `look_ahead` must be `None`. Otherwise, `None` means 1. Defaults to
+                `None`.
             max_pending: int. Maximum number of tokens whose emission scores are final but whose
                 tags are undecided. If there are more, the tags of the older half are fixed.
                 Defaults to 1000.
 
         Returns:
-            `TagStream`.
+            `TagStream`. Its methods `append` and `close` return the tags and spans as they change.
 
         Raises:
             ValueError: If an option does not apply to the model, is missing or is out of range, or
@@ -302,7 +304,7 @@ class TextTagger(TextModel):
         return TagStream(self, look_ahead, context, stride, max_pending)
 
     def attention(self, text: str, second: str | None = None) -> TextAttention:
-        """Returns the attention of the Transformer inside the model for a text.
+        """Computes how much the tokens of a text attend to each other in the model's Transformer.
 
         Args:
             text: str. Raw text, which is tokenized as in training.
@@ -365,7 +367,7 @@ class TextTagger(TextModel):
 
 
 def _without_overlaps(spans: list[TextSpan]) -> list[TextSpan]:
-    """Returns the spans in their order, without those that overlap a span chosen before them."""
+    """Returns the spans in their order, except those that share tokens with a span kept before."""
     kept: list[TextSpan] = []
     for span in spans:
         if all(span.end <= other.start or other.end <= span.start for other in kept):
