@@ -78,9 +78,10 @@ def check_names(**values: Any) -> None:
 
 
 def check_list(name: str, values: Any, kind: str = "texts") -> None:
-    """Raises a ValueError if `values` is a string or not iterable, or an item is not a text.
+    """Raises a ValueError if `values` is a string, is not iterable, or contains an invalid text.
 
-    `kind` describes the items. Only `"texts"` are checked: each must be a str or a list of tokens.
+    `name` is the argument in the error message, and `kind` is a description of the items. Items are
+    checked only if `kind` is `"texts"`: each of them must be a str or a list of tokens.
 
     >>> check_list("`texts`", ["one", None])
     Traceback (most recent call last):

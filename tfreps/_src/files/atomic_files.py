@@ -19,7 +19,7 @@ DESCRIPTORS = {"/dev/stdout": 1, "/dev/stderr": 2}
 
 @contextlib.contextmanager
 def replacing(path: Path, durable: bool = False, parents: bool = False) -> Iterator[pathlib.Path]:
-    """Yields a temporary path, which is renamed to `path` at the end (a context manager).
+    """Context manager that yields a temporary path, which is renamed to `path` at the end.
 
     The block creates a file or a folder at the temporary path, which is in the same folder as
     `path`. A file replaces an earlier file; a folder replaces only an empty folder. After an error,
@@ -53,7 +53,7 @@ def replacing(path: Path, durable: bool = False, parents: bool = False) -> Itera
 
 @contextlib.contextmanager
 def written_whole(path: Path | None) -> Iterator[TextIO]:
-    """Yields a UTF-8 text file for writing, which replaces `path` at the end (a context manager).
+    """Context manager that yields a UTF-8 text file for writing, which replaces `path` at the end.
 
     Devices and pipes are written to directly. If `path` is `None`, the file is standard output.
     """
@@ -118,7 +118,7 @@ def _finish_file(temporary: pathlib.Path, target: pathlib.Path, durable: bool) -
 
 
 def _remove_leftovers(target: pathlib.Path) -> None:
-    """Removes temporary files for the same path that were left by processes that have ended."""
+    """Removes the temporary files for `target` that processes which have ended left behind."""
     for name in os.listdir(target.parent):
         if name.startswith(f".{target.name}."):
             process_id = _process_id(name)
@@ -134,7 +134,10 @@ def _remove(path: pathlib.Path) -> None:
 
 
 def _descriptor(path: Path) -> Path | int:
-    """Returns what `open` needs for a stream: a duplicate of its file descriptor, or its path."""
+    """Returns the argument with which `open` opens a device, pipe or socket.
+
+    This is a duplicate of the file descriptor for a path such as /dev/fd/3, otherwise the path.
+    """
     number = DESCRIPTORS.get(os.fspath(path))
     if number is None:
         match = re.fullmatch(r"/(?:dev|proc/self)/fd/(\d+)", os.fspath(path))

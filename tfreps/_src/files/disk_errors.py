@@ -17,9 +17,10 @@ SPARE = 2**20  # bytes that `check_space` adds for the headers and indices of a 
 
 @contextlib.contextmanager
 def naming(path: Path, temporary: pathlib.Path | None = None) -> Iterator[None]:
-    """Replaces disk errors in a block with an OSError that names `path` (a context manager).
+    """Context manager that replaces the disk errors of its block with an OSError that names `path`.
 
-    An error is replaced if it names a file at or below `temporary`, or if it names no file.
+    An error is replaced if it names a file at or below `temporary`. An error that names no file is
+    replaced if it says that the disk is full, or that a quota or the largest file size is exceeded.
     """
     try:
         yield

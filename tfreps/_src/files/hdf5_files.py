@@ -27,7 +27,10 @@ def open_hdf5(path: str | os.PathLike[str], what: str = "an HDF5 file") -> h5py.
 
 
 def array_shapes(file: h5py.File) -> dict[str, tuple[int, ...]]:
-    """Returns a dict from the name of each array in a file to its shape, ignoring links."""
+    """Returns a dict from the name of each array in a file to the shape of the array.
+
+    Links to other objects or files are left out.
+    """
     shapes: dict[str, tuple[int, ...]] = {}
 
     def note(name: str, item: object) -> None:
@@ -40,10 +43,14 @@ def array_shapes(file: h5py.File) -> dict[str, tuple[int, ...]]:
 
 
 def find_array(file: h5py.File, name: str) -> h5py.Dataset:
-    """Returns an array of numbers without reading it, after checking its sizes.
+    """Finds an array of numbers in an HDF5 file, and checks its sizes before it is read.
+
+    Returns:
+        `h5py.Dataset`. The array, whose values are not read.
 
     Raises:
-        ValueError: If there is no such array, or its sizes contradict each other or the file.
+        ValueError: If there is no such array, or if the sizes that the file states for the array
+            contradict each other or the size of the file.
     """
     path = file.filename
     with naming_damage(path, f"array {name}"):
@@ -76,7 +83,10 @@ def read_array(file: h5py.File, name: str) -> np.ndarray:
 
 @contextlib.contextmanager
 def naming_damage(path: str | os.PathLike[str], what: str) -> Iterator[None]:
-    """Replaces any error in a block with a ValueError that names the file (a context manager)."""
+    """Context manager that replaces any error of its block with a ValueError about the file `path`.
+
+    The message says that `what`, such as `"array lstm"`, cannot be read and may be damaged.
+    """
     try:
         yield
     except Exception as error:  # h5py raises OSError, RuntimeError, KeyError, TypeError and others
@@ -88,7 +98,10 @@ def naming_damage(path: str | os.PathLike[str], what: str) -> Iterator[None]:
 
 
 def _size_error(found: h5py.Dataset, file_size: int) -> str | None:
-    """Returns a description of a contradiction between the sizes of an array, or `None`."""
+    """Describes the contradiction between the stated sizes of an array and the size of its file.
+
+    Returns a str for an error message, or `None` if there is no contradiction.
+    """
     stored = found.id.get_storage_size()
     packed = found.id.get_create_plist().get_nfilters()
     claimed = math.prod(found.shape) * found.dtype.itemsize

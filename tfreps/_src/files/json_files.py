@@ -63,7 +63,10 @@ def write_json(
 
 
 def as_json(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns a copy with paths converted to strings, and NumPy values to numbers and lists."""
+    """Returns a copy of a dict that can be written as JSON.
+
+    Paths are converted to strings, and NumPy values to numbers and lists.
+    """
 
     def plain(value: Any) -> Any:
         if isinstance(value, os.PathLike):
@@ -82,7 +85,10 @@ def as_json(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Returns a dict of the pairs; raises a ValueError if a key occurs more than once."""
+    """Converts the (key, value) pairs of a JSON object to a dict.
+
+    Raises a ValueError if a key occurs more than once.
+    """
     found = dict(pairs)
     if len(found) < len(pairs):
         keys = [key for key, _ in pairs]

@@ -30,10 +30,12 @@ def decode_utf8(
     in_lines: bool = True,
     has_encoding: bool = False,
 ) -> str:
-    """Decodes whole lines of a UTF-8 file; `first_line` is the number of the first one for errors.
+    """Decodes the bytes of one or more whole lines of a UTF-8 file, and returns the text.
 
-    If `in_lines` is True, `check_line_ends` checks the text. If `has_encoding` is True, errors
-    suggest setting the caller's argument `encoding` instead of converting the file.
+    Raises a ValueError for bytes that are not UTF-8. The error names the line; `first_line` is the
+    number of the first of the given lines in the file `path`. If it is 1, a byte order mark is
+    removed. If `has_encoding` is True, the error suggests setting the caller's argument `encoding`
+    instead of converting the file. If `in_lines` is True, `check_line_ends` checks the text.
     """
     wide = wide_encoding(data)
     if wide is not None:
@@ -66,9 +68,10 @@ def decode_utf8(
 
 
 def check_line_ends(text: str, path: str | os.PathLike[str], first_line: int = 1) -> None:
-    """Raises a ValueError if a carriage return in whole lines of a file is not before a line feed.
+    """Raises a ValueError if `text` has a carriage return that no line feed follows.
 
-    A file whose lines end with carriage returns alone would otherwise be read as one line.
+    A file whose lines end with carriage returns alone would otherwise be read as one line. `text`
+    consists of whole lines of the file `path`, and `first_line` is the number of the first of them.
     """
     if text.count("\r") == text.count("\r\n"):
         return
@@ -82,9 +85,10 @@ def check_line_ends(text: str, path: str | os.PathLike[str], first_line: int = 1
 
 
 def split_lines(text: str) -> list[str]:
-    """Returns the lines of a text without their line endings; the last line feed is optional.
+    """Splits a text into lines, and returns the list of the lines without their line endings.
 
-    Only line feeds, and carriage returns before them, end lines.
+    A line ends with a line feed, or with a carriage return and a line feed. No other character ends
+    a line. The last line may lack its line ending.
     """
     lines = text.removesuffix("\n").split("\n") if text else []
     return [line.removesuffix("\r") for line in lines] if "\r" in text else lines
@@ -93,7 +97,8 @@ def split_lines(text: str) -> list[str]:
 def read_utf8(path: str | os.PathLike[str], what: str = "", in_lines: bool = True) -> str:
     """Returns the text of a UTF-8 file without converting its line endings.
 
-    Errors describe the file as `what`. If `in_lines` is True, `check_line_ends` checks the text.
+    A byte order mark is removed. Errors describe the file as `what`. If `in_lines` is True,
+    `check_line_ends` checks the text.
     """
     try:
         with open(path, "rb") as file:
@@ -110,7 +115,7 @@ def read_utf8(path: str | os.PathLike[str], what: str = "", in_lines: bool = Tru
 def decode_text(
     data: bytes, path: str | os.PathLike[str], encoding: str = "utf-8", in_lines: bool = True
 ) -> str:
-    """Returns the text of a whole file without its byte order mark.
+    """Decodes the bytes of a whole file, and returns the text without a byte order mark.
 
     If `in_lines` is True, `check_line_ends` checks the text.
     """

@@ -45,7 +45,10 @@ def version_folder(folder: str | os.PathLike[str], version: int | None = None) -
 
 
 def _folders(folder: str | os.PathLike[str]) -> dict[int, pathlib.Path]:
-    """Returns a dict from version numbers to folders; of `1` and `01`, `1` is used."""
+    """Returns a dict from version numbers to the folders of these versions.
+
+    If several folders have the same number, such as `1` and `01`, the shortest name is used.
+    """
     folder = pathlib.Path(folder)
     if not folder.is_dir():
         return {}

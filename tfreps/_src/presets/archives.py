@@ -43,8 +43,9 @@ def unpack(path: str | os.PathLike[str]) -> pathlib.Path:
 
     If the archive contains nothing but one folder, the path of that folder is returned. An archive
     is extracted only once. The files that macOS adds to archives are ignored. Raises a
-    ValueError for an archive that is damaged or encrypted, contains links or unsafe paths, or would
-    unpack to more than `MOST_MEMBERS` files or more than `LARGEST_RATIO` times its size.
+    ValueError for an archive that is damaged or encrypted, that contains links or unsafe paths, or
+    whose content has more than `MOST_MEMBERS` files or more than `LARGEST_RATIO` times the size of
+    the archive.
     """
     path = pathlib.Path(path).resolve()
     found = path.stat()
@@ -131,10 +132,11 @@ def _checked_members(
 
 
 class _Headers:
-    """Binary file that limits the size of the headers that `tarfile` reads.
+    """Binary file that limits the size of the headers that `tarfile` reads from it.
 
-    `tarfile` parses long headers slowly. `left` is the number of bytes that the headers before the
-    next file may still have, or `None` while the content of a file is read.
+    The limit is needed because `tarfile` parses long headers slowly. `left` is the number of bytes
+    that the headers before the next file of the archive may still have, or `None` while the content
+    of a file is read.
     """
 
     def __init__(self, file: BinaryIO):

@@ -28,10 +28,12 @@ def folder_of(kind: str, source: str) -> pathlib.Path:
 def missing(
     path: pathlib.Path, is_complete: Callable[[pathlib.Path], bool] = os.path.exists
 ) -> Iterator[bool]:
-    """Context manager that yields True if a path must be written, while other processes wait.
+    """Context manager that yields True if its block must write `path`, and False otherwise.
 
-    `is_complete` returns True for a path that need not be written. The operating system releases
-    the lock of a process that was killed. Raises a ValueError if the folder is not writable.
+    The block must not write a path for which `is_complete` returns True, which by default is a path
+    that exists. While the block writes, a lock makes other processes wait that need the same path.
+    The operating system releases the lock of a process that was killed. Raises a ValueError if the
+    folder is not writable.
     """
     if is_complete(path):
         yield False

@@ -19,9 +19,15 @@ def naming_source(
 ) -> Iterator[None]:
     """Context manager that converts connection errors to ValueErrors that name the source.
 
-    Errors of the disk are not changed. `done` is `"downloaded"` or `"uploaded"`, `hint` is advice
-    at the end of the message, and `server` is the name of the server in the message. For the
-    classes of errors in `sentences`, the message is the source followed by the given sentence.
+    Errors of the disk are not changed.
+
+    Args:
+        source: str. The address that is downloaded, or to which files are uploaded.
+        done: str. `"downloaded"` or `"uploaded"`.
+        hint: str. Advice at the end of the message.
+        server: str. Name of the server in the message. Defaults to `"the server"`.
+        sentences: dict from classes of errors to str. For an error of such a class, the message
+            consists of the source and the str, which begins with a verb. Defaults to `None`.
     """
     try:
         yield
@@ -37,7 +43,11 @@ def naming_source(
 
 
 def _reason(error: BaseException | None, server: str, hint: str) -> tuple[str, str]:
-    """Returns a clause with the reason for an error, and a sentence with a hint for the user."""
+    """Returns two parts of the message for a connection error: the reason, and the advice.
+
+    The reason is a clause such as `"the server responded with 404"`. The advice is `hint`, unless
+    the error requires other advice.
+    """
     if isinstance(error, LocalEntryNotFoundError):
         cause, own = error.__cause__, f"{server} does not respond"
         if isinstance(cause, OfflineModeIsEnabled) or getattr(cause, "response", None) is not None:

@@ -107,9 +107,10 @@ def download_repository(address: str) -> pathlib.Path:
 
     `huggingface_hub` downloads the files: its environment variables (`HF_HOME`, `HF_ENDPOINT`,
     `HF_TOKEN`, `HF_HUB_OFFLINE`) and its progress bars apply, interrupted downloads are resumed,
-    and files that are in its cache are not downloaded again. Only the `FILES` that tfreps reads
-    are downloaded, also from the folders of the modules of a sentence-transformers model, and
-    `pytorch_model.bin` where there are no other weights.
+    and files that are in its cache are not downloaded again. Only the files that tfreps reads
+    (`FILES`) are downloaded. A sentence-transformers model has a folder for each of its modules;
+    the files in these folders are downloaded, too. `pytorch_model.bin` is downloaded only for a
+    folder without other weights.
     """
     found = parse(address)
     with _naming(address, found, "downloaded", ELSEWHERE):
@@ -132,9 +133,11 @@ def download_repository(address: str) -> pathlib.Path:
 
 
 def _snapshot(found: Repository, names: tuple[str, ...], *inner: str) -> tuple[pathlib.Path, str]:
-    """Downloads the files called `names`; returns the model's folder in the cache and the commit.
+    """Downloads those files of a model whose names are in `names`.
 
-    The files are in the folder of the model or, if `inner` is given, in these subfolders of it.
+    The files are searched for in the folder of the model or, if `inner` is given, only in the
+    subfolders `inner` of this folder. Returns the path of the model's folder in the cache, and the
+    commit of the downloaded files.
     """
     prefixes = [glob.escape(f"{found.folder}/{place}".strip("/")) for place in inner or [""]]
     snapshot = pathlib.Path(
@@ -158,7 +161,8 @@ def _modules(folder: pathlib.Path) -> dict[str, str]:
 def _has_weights(folder: pathlib.Path) -> bool:
     """Returns True if a folder contains weights or an adapter.
 
-    An adapter counts, because opening it raises an error that says what to do.
+    A folder with only an adapter, which tfreps cannot read, counts as well: the error that is
+    raised when it is opened says what to do.
     """
     return any(file.suffix in WEIGHTS or file.name == ADAPTER for file in folder.glob("*"))
 

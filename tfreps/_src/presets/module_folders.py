@@ -7,9 +7,11 @@ MODULES = "modules.json"
 
 
 def module_folders(content: str | bytes) -> dict[str, str]:
-    """Returns a dict from the folders that a modules.json names to the kinds of their modules.
+    """Reads the list of modules of a sentence-transformers model from its modules.json.
 
-    The folder of modules.json itself has the name `""`. Entries that are not valid are left out;
+    `content` is the content of the file. Returns a dict from the folder of each module to the kind
+    of the module, such as `"Dense"`. The folder is relative to modules.json; a module that is in
+    the same folder as modules.json has the folder `""`. Entries that are not valid are left out;
     opening the model raises an error for them.
     """
     try:

@@ -97,7 +97,7 @@ def list_presets() -> PresetTable:
 
 @functools.cache
 def rows() -> dict[str, Preset]:
-    """Returns a dict from the name of each row of the table to its `Preset`."""
+    """Returns the table of published weights, as a dict from names to `Preset`."""
     found = {}
     for name, row in _read(TABLE).items():
         files = [PresetFile(file, **facts) for file, facts in row["files"].items()]
@@ -108,7 +108,7 @@ def rows() -> dict[str, Preset]:
 def _series() -> Iterator[Preset]:
     """Yields a `Preset` for each language of each series of models.
 
-    The only file of such a preset is an archive.
+    A series is a group of models that differ only in their language. Each model is one archive.
     """
     for series in _read(SERIES):
         *texts, file, urls, languages = map(
@@ -129,10 +129,11 @@ def _read(name: str) -> Any:
 
 
 def download_preset(name: str) -> pathlib.Path:
-    """Downloads the files of a row of the table to the cache, once, and returns their folder.
+    """Downloads the files of a preset to the cache once, and returns the folder of the files.
 
-    If the only file of a row is an archive, the path of the archive is returned. If a row has facts
-    that could not be verified, a UserWarning lists them before a download.
+    If the preset consists of one archive, the path of the archive is returned instead. If the table
+    has facts about the preset that could not be verified, a UserWarning lists these facts before
+    the download.
     """
     preset = rows()[name]
     folder = cache_folder() / "presets" / name

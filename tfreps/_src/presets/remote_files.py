@@ -19,9 +19,9 @@ def is_remote(source: str) -> bool:
 def copy_remote(source: str) -> pathlib.Path:
     """Copies a file, or the files of a folder, into the cache, and returns the path of the copy.
 
-    The files are copied again only if their names, sizes or modification times have changed. Of the
-    subfolders, only `configs` of ELMoForManyLangs and those that a modules.json of
-    sentence-transformers names are copied.
+    The files are copied again only if their names, sizes or modification times have changed.
+    Subfolders are not copied, with two exceptions: the subfolder `configs` of an ELMoForManyLangs
+    model, and the subfolders that the modules.json of a sentence-transformers model names.
     """
     scheme = source.split("://")[0]
     if scheme in UNKNOWN:
@@ -72,7 +72,10 @@ def _names(gfile: Any, source: str) -> list[str]:
 
 
 def _listed(gfile: Any, folder: str) -> list[str]:
-    """Returns the names of the files in a folder; raises a ValueError for unsafe names."""
+    """Returns the names of the files in a folder, without its subfolders.
+
+    Raises a ValueError for a name that is not safe to use in a local path.
+    """
     names = [name for name in gfile.listdir(folder) if not gfile.isdir(f"{folder}/{name}")]
     for name in names:
         if name in ("", ".", "..") or os.path.basename(name) != name or not name.isprintable():

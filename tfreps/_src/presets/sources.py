@@ -80,17 +80,17 @@ def cached_path(source: str | os.PathLike[str]) -> pathlib.Path:
 def local_copy(
     source: str | os.PathLike[str], suffixes: tuple[str, ...] | None = None
 ) -> Iterator[pathlib.Path]:
-    """Context manager that yields `cached_path(source)`; errors in its block name `source`.
+    """Context manager that yields the local path of a source, as `cached_path` returns it.
 
-    Otherwise, an error about a file of an archive or of a download would name a folder in the
-    cache.
+    In a ValueError that the block raises, the path in the cache is replaced with `source`, because
+    users do not know the paths of downloaded and extracted files.
 
     Args:
         source: str or path-like. The path, name or address, as in `cached_path`.
         suffixes: tuple of str or None. If `source` is a folder or an archive, it must contain
-            exactly one file whose name ends with one of these suffixes, such as that of word
-            vectors, and the path of this file is returned. If `None`, the path of the source is
-            returned. Defaults to `None`.
+            exactly one file whose name ends with one of these suffixes, such as `.vec` for word
+            vectors, and the path of this file is yielded. If `None`, the path of the source is
+            yielded. Defaults to `None`.
 
     Raises:
         ValueError: If `cached_path` or the block raises a ValueError, or if a folder or archive
@@ -130,7 +130,7 @@ def _local(source: str) -> pathlib.Path:
 
 
 def _is_download(path: pathlib.Path) -> bool:
-    """Returns True if a path is that of a file from a URL, or of a folder of such files."""
+    """Returns True if a path is in one of the folders of the cache for files from URLs."""
     return any(cache_folder() / kind in path.parents for kind in ("urls", "presets"))
 
 
@@ -146,7 +146,11 @@ def _only_file(folder: pathlib.Path, suffixes: tuple[str, ...]) -> pathlib.Path:
 
 
 def _suggestion(source: str) -> str:
-    """Returns a sentence with the name or address that a missing source probably means, or `""`."""
+    """Suggests a known name or address for a source that does not exist.
+
+    Returns a question for the end of an error message, with a space before it, or `""` if no name
+    in the table of presets is similar and the source does not look like a repository.
+    """
     found = difflib.get_close_matches(source.lower(), preset_table.rows(), 1, cutoff=0.75)
     is_repository = re.fullmatch(r"\w[^/\s]*/\w[^/\s]*", source) is not None
     if is_repository and not pathlib.Path(source).parent.exists():

@@ -34,9 +34,23 @@ def download_file(
     The file gets its final name only when it is complete. An interrupted download is resumed by the
     next call if the server supports this and the file on the server has not changed. The progress
     bar, retries and timeouts are those of `huggingface_hub`. With `HF_HUB_OFFLINE=1`, nothing is
-    downloaded. Any failure except that of the disk raises a ValueError. `checksum`, the SHA-256,
-    SHA-1 or MD5 in hexadecimal digits, is compared with the file in each call. `path` defaults to
-    `path_in_cache(url)`.
+    downloaded.
+
+    Args:
+        url: str. URL of the file.
+        checksum: str. SHA-256, SHA-1 or MD5 in hexadecimal digits, which each call compares with
+            the file. If `None`, the file is not checked. Defaults to `None`.
+        size: int. Expected size of the file in bytes. If `None`, any size is accepted. Defaults to
+            `None`.
+        path: str or path-like. Path of the local file. If `None`, it is `path_in_cache(url)`.
+            Defaults to `None`.
+
+    Returns:
+        `pathlib.Path`. The local file.
+
+    Raises:
+        ValueError: If the download fails, except for an error of the disk.
+        OSError: If the disk is full.
     """
     path = pathlib.Path(path or path_in_cache(url))
     with missing(path, functools.partial(_is_right, checksum=checksum)) as is_missing:
@@ -46,7 +60,10 @@ def download_file(
 
 
 def path_in_cache(url: str) -> pathlib.Path:
-    """Returns the path in the cache for a URL. Files from one folder are stored in one folder."""
+    """Returns the path in the cache at which the file from a URL is stored.
+
+    Files whose URLs differ only in the file name are stored in the same folder.
+    """
     parts = urllib.parse.urlsplit(url)
     parent, _, name = urllib.parse.unquote(parts.path).rpartition("/")
     is_name = name not in ("", ".", "..") and name.isprintable()
@@ -105,7 +122,10 @@ def _is_page(path: pathlib.Path) -> bool:
 
 
 def _size_and_tag(url: str) -> tuple[int | None, str | None]:
-    """Returns the size and the ETag of the file at a URL, each of which is `None` if unknown."""
+    """Returns the size in bytes and the ETag of the file at a URL, as the server states them.
+
+    Each of the two is `None` if the server does not state it.
+    """
     response = get_session().head(url, follow_redirects=True, timeout=TIMEOUT, headers=PLAIN)
     if response.status_code in (403, 405, 501):  # some servers do not support HEAD requests
         return None, None
