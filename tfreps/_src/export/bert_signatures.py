@@ -74,9 +74,9 @@ class BertSignatures(Signatures):
         return {**self.outputs_of(self.encode(features), sequence_len), "tokens": tokens}
 
     def outputs_of(self, out, sequence_len):
-        """Returns a dict of the outputs of `default` except `tokens`.
+        """Converts `out`, the dict that the encoder returns, to the outputs of `default`, a dict.
 
-        `out` is the dict of outputs of the encoder.
+        The output `tokens` is left out.
         """
         sequence = tf.cast(out["sequence_output"], tf.float32)  # [N, T, D]
         outputs = {"sequence_output": sequence, "default": mean_over_tokens(sequence, sequence_len)}

@@ -32,10 +32,11 @@ class TokenReader:
             self.table = lookup_table(vocabulary.tokens, vocabulary.unknown_id, path)
 
     def to_ids(self, tokens, sequence_len):
-        """Converts tokens to input ids of the biLM, int32 `[N, T, C]` or `[N, T]`.
+        """Converts tokens to input ids of the biLM.
 
-        The ids after the first `sequence_len` tokens of each row are 0. Among these first tokens,
-        `""` is a token without characters.
+        `tokens` has the shape `[N, T]`, and `sequence_len`, `[N]`, is the number of tokens in each
+        row; an empty string among them is a token without characters. Returns int32 ids,
+        `[N, T, C]` or `[N, T]`, which are 0 on padding.
         """
         inside = real_tokens(tokens, sequence_len)
         if not self.reads_characters:
@@ -49,10 +50,13 @@ class TokenReader:
         return tf.where(inside[..., None], ids, 0)  # [N, T, C]
 
     def lookup(self, tokens):
-        """Returns the vocabulary ids of tokens, which are the classes of the softmax, as int32."""
+        """Returns the vocabulary ids of tokens, int32, which number the classes of the softmax."""
         return tf.cast(self.table.lookup(tokens), tf.int32)
 
     def targets(self, tokens, lengths):
-        """Returns the vocabulary ids of tokens and sentence boundaries, int32 `[N, T+2]`."""
+        """Returns the vocabulary ids that the language model has to predict, int32 `[N, T+2]`.
+
+        These are the ids of the sentence start, of the tokens, and of the sentence end.
+        """
         ends = self.vocabulary.start_id, self.vocabulary.end_id
         return add_boundaries(self.lookup(tokens), lengths, *ends)[0]

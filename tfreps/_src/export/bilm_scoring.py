@@ -66,14 +66,19 @@ class Scoring:
         """Computes the negative log-probability of each token, given the outputs of the biLM.
 
         Returns:
-            dict of float32 tensors in nats: `forward_surprise` `[N, T]` is -log p(token | all
-            tokens before it), `backward_surprise` `[N, T]` is -log p(token | all tokens after it),
-            both 0 on padding. `end_surprise` and `start_surprise`, `[N]`, are these values for
-            the end and the start of the sentence. If `score` starts from the initial states, its
-            `forward_nll` is the sum of `forward_surprise` and `end_surprise`, and its
-            `backward_nll` is the sum of `backward_surprise` and `start_surprise`. `in_vocabulary`,
-            int32 `[N, T]`, is 0 on padding and on tokens that are read as `<UNK>`, otherwise 1. A
-            model that is not bidirectional has no `backward_surprise` and no `start_surprise`.
+            dict of tensors. The surprise is float32, in nats, and 0 on padding:
+
+            - `forward_surprise` `[N, T]`: -log p(token | all tokens before it).
+            - `backward_surprise` `[N, T]`: -log p(token | all tokens after it).
+            - `end_surprise` `[N]`: -log p(end of the sentence | all tokens).
+            - `start_surprise` `[N]`: -log p(start of the sentence | all tokens).
+            - `in_vocabulary`, int32 `[N, T]`: 1 for a token that is in the vocabulary, and 0 for a
+              token that is read as `<UNK>` and for padding.
+
+            A model that is not bidirectional has no `backward_surprise` and no `start_surprise`. If
+            `score` starts from the initial states, `forward_nll` is the sum of `forward_surprise`
+            and `end_surprise`, and `backward_nll` is the sum of `backward_surprise` and
+            `start_surprise`.
         """
         dim = self.bilm.projection_dim
         inside = tf.sequence_mask(sequence_len, tf.shape(tokens)[1])
@@ -93,7 +98,11 @@ class Scoring:
         return scores
 
     def _nll(self, features, targets):
-        """Returns -log p of `targets` `[N, T]` given `features` `[N, T, P]`, float32 `[N, T]`."""
+        """Returns the negative log-probability of each target in nats, float32 `[N, T]`.
+
+        `features`, `[N, T, P]`, are the outputs of the last layer from which the softmax predicts
+        `targets`, `[N, T]`.
+        """
         shape = tf.shape(targets)
         features = tf.reshape(features, [1, -1, self.bilm.projection_dim])
         kernel = self.bilm.token_encoder.embeddings[1:] if self.pretrainer.tie_embeddings else None

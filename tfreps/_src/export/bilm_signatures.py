@@ -113,7 +113,7 @@ class BiLMSignatures(Signatures):
     def _about_explain(self):
         """Returns a paragraph for the README that says which outputs of `explain` are missing.
 
-        It applies to models without a softmax or without a vocabulary.
+        The paragraph is needed only for a model without a softmax or without a vocabulary.
         """
         if not self.reads_text:
             return (
@@ -147,8 +147,9 @@ class BiLMSignatures(Signatures):
     def from_ids(self, ids, sequence_len):
         """Implements the signature that reads ids, int32 `[N, T, C]` or `[N, T]`.
 
-        Its input `sequence_len` is needed because TensorFlow Serving, when it merges requests into
-        a batch, pads the ids of each request with their first value instead of 0.
+        Returns the same dict of outputs as the signature `default`. The input `sequence_len` is
+        needed because TensorFlow Serving, when it merges requests into a batch, pads the ids of
+        each request with the first id of the request instead of 0.
         """
         real = real_tokens(ids, sequence_len)
         characters = self.reader.reads_characters
@@ -170,7 +171,7 @@ class BiLMSignatures(Signatures):
         return {**outputs, "tokens": tokens, "sequence_len": sequence_len}
 
     def outputs_of(self, out, sequence_len):
-        """Returns the outputs of `default` as a dict, given the dict `out` from the biLM."""
+        """Converts `out`, the dict that the biLM returns, to the outputs of `default`, a dict."""
         layers = out["layer_outputs"]  # [N, L+1, T, 2P]
         elmo = self._elmo(out)  # [N, T, 2P]
         outputs = {"word_emb": layers[:, 0, :, : self.bilm.projection_dim], "elmo": elmo}

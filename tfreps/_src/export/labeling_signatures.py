@@ -121,9 +121,9 @@ class TextSignatures(Signatures):
         return {**outputs, **explain_attention(self.model, features, tokens, strings)}
 
     def _with_characters(self, text, outputs):
-        """Returns `outputs`, a dict, to which the positions of spans in the raw text are added.
+        """Returns a copy of a dict of outputs, with the positions of spans in the raw text added.
 
-        If there are no spans, `outputs` is returned unchanged.
+        For a model without a tag scheme or a classifier, nothing is added.
         """
         if "span_starts" not in outputs:
             return {**outputs}
@@ -132,7 +132,7 @@ class TextSignatures(Signatures):
         return {**outputs, "span_start_chars": found[0], "span_end_chars": found[1]}
 
     def _explained(self, features):
-        """Returns the outputs of `explain_tags` for a tagger, and of `explain_label` otherwise."""
+        """Returns a dict of the outputs that explain the tags or the label, from `features`."""
         explain = explain_tags if self.trained.is_tagger else explain_label
         return explain(self.model, features)
 
@@ -163,7 +163,8 @@ class TextSignatures(Signatures):
 def text_counts(trained):
     """Returns a dict that says how to count the tokens of a text and how many the model reads.
 
-    The dict is the attribute `text_counts` of the `Signatures` of a tagger or classifier.
+    `trained` is a `TextTagger`, `TextClassifier` or `TextEmbedder`. The keys of the dict are
+    described at the attribute `text_counts` of `Signatures`.
     """
     if trained.tokenizer is None:
         return {
@@ -204,10 +205,18 @@ def _tagged(trained, features, tokens, sequence_len):
 
 
 def span_characters(text, tokens, method, starts, ends):
-    """Returns the start and the end (exclusive) of each span in code points, int32 `[N, S]`.
+    """Locates spans of tokens in raw texts.
 
-    `starts` and `ends` are the indices of the first token of each span and of the token after its
-    last one, int32 `[N, S]`. All four are 0 after the last span of a text.
+    Args:
+        text: str `[N]`. The raw texts.
+        tokens: str `[N, T]`. The tokens of the texts.
+        method: str. The tokenization that produced the tokens.
+        starts, ends: int32 `[N, S]`. For each span, the index of its first token and the index of
+            the token after its last token; 0 after the last span of a text.
+
+    Returns:
+        The position of the first character of each span, and the position after its last character,
+        in Unicode code points, int32 `[N, S]`; 0 after the last span of a text.
     """
     token_starts, token_ends = token_offsets(text, tokens, method)  # [N, T]
     is_span = ends > 0
@@ -232,7 +241,7 @@ def _classified(trained, features):
 
 
 def _padded(rows, filler):
-    """Returns N lists of strings or floats as an array `[N, T]`, padded with `filler`."""
+    """Converts N lists of strings or floats to an array `[N, T]`, padded with `filler`."""
     longest = max(map(len, rows), default=0)
     kind = object if filler == "" else "float32"
     filled = [[*row, *[filler] * (longest - len(row))] for row in rows]

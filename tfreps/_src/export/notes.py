@@ -256,7 +256,7 @@ def check_notes(base: str | os.PathLike[str], overwrite: bool = False) -> None:
 
 
 def text_ops(functions: Mapping[str, Any]) -> list[str]:
-    """Returns the names of the TensorFlow Text operations in traced functions, sorted."""
+    """Returns a sorted list of the TensorFlow Text operations that the traced functions contain."""
     found = set()
     for function in functions.values():
         graph = function.graph.as_graph_def()
@@ -295,10 +295,10 @@ def about_cost(counts: Mapping[str, Any]) -> str:
 
 
 def _about_weights(weights):
-    """Returns a list with a paragraph for the README about the weights of an export.
+    """Returns a list of README paragraphs about the form in which an export stores its weights.
 
-    The paragraph applies to models that compute in 16 bits and whose weights are not stored in
-    fewer bits. For other models, the list is empty.
+    The list has one paragraph for a model that computes in 16 bits and whose weights are not stored
+    in fewer bits, and is empty for other models. `weights` is a `StoredWeights`.
     """
     if weights.stored or weights.precision == "float32":
         return []
@@ -321,7 +321,10 @@ def _section(name: str, function: Any) -> str:
 
 
 def _meaning(name: str) -> tuple[str, str]:
-    """Returns the letters of the axes, such as `"NT"`, and a description of an input or output."""
+    """Looks up an input or output by its name.
+
+    Returns a letter for each of its axes, such as `"NT"`, and a description for the README.
+    """
     for pattern, found in MEANINGS.items():
         if re.fullmatch(pattern, name):
             return found

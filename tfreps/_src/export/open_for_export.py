@@ -29,15 +29,16 @@ def open_for_export(
         source: str, path-like or loaded model. Path of a model for `tfreps.load`; or a
             `TextTagger`, `TextClassifier`, `TextEmbedder`, `TextBiLM` or `TextBert`, each of which
             can also wrap a Keras model in memory.
-        explain: bool. Whether to add the signature `explain`, which returns more details. Defaults
-            to `False`.
+        explain: bool. Whether to add the signature `explain`, which also returns attention, and
+            scores of tags, labels or tokens, as far as the model has them. Defaults to `False`.
         core_ops: bool. Whether the export uses only core TensorFlow operations. If `False`, an
             operation of TensorFlow Text tokenizes the texts for a BERT model, which is faster.
             Defaults to `True`.
         **options: Options of `tfreps.load`, such as `initial_state`, if `source` is a path.
 
     Returns:
-        The signatures of the model, for `write_export`, `weight_changes` and `check_export`.
+        `Signatures`. The signatures of the model, which `write_export`, `write_portable_export`,
+        `weight_changes` and `check_export` take.
 
     Raises:
         ValueError: If `source` is neither a path nor a loaded model, if `options` are given for a

@@ -36,11 +36,11 @@ class Signatures:
         explains: bool. Whether to add the signature `explain`.
 
     Attributes:
-        text_counts: dict. How texts are tokenized, for servers that limit requests. `tokens` is a
-            key of `notes.UNITS`; `most_per_text` is the number of tokens to which the
-            model truncates a text before it splits it, or `None`; `added_per_text` is the number of
-            tokens that it adds; `attends` is `True` if the cost of a long text grows with the
-            square of its number of tokens.
+        text_counts: dict with which a server estimates the cost of a request. `tokens`: the
+            tokenization, a key of `notes.UNITS`. `most_per_text`: the number of tokens to which the
+            model truncates a text before any further processing, or `None`. `added_per_text`: the
+            number of tokens, such as `[CLS]`, that the model adds to a text. `attends`: whether the
+            cost of a long text grows with the square of its number of tokens.
         known: dict. Facts about the training, as returned by `runs.run_card.run_card`.
         notices: sequence of str. Paragraphs for users of the signatures, for the README.
         reads_text: bool. Whether there are signatures that read strings.
@@ -70,17 +70,18 @@ class Signatures:
         return functions
 
     def more_functions(self) -> dict[str, Any]:
-        """Returns a dict from the names of further signatures to traced functions.
+        """Returns the traced functions of signatures other than those that all exports have.
 
-        The dict is empty by default; subclasses with further signatures override this method.
+        Returns a dict from names to traced functions. In the base class, the dict is empty;
+        subclasses with further signatures override this method.
         """
         return {}
 
     def expected(self, texts: Sequence[str]) -> dict[str, Any]:
-        """Computes some outputs of the signature `default` with the model in memory.
+        """Computes outputs for texts with the model in memory, to check the export.
 
-        Returns a dict from the names of these outputs to arrays. The export is correct if its
-        signature `default` has the same outputs for these texts.
+        Returns a dict that maps names of outputs of the signature `default`, not necessarily of all
+        of them, to arrays. The export is correct if its signature `default` gives the same values.
         """
         raise NotImplementedError
 
@@ -117,10 +118,10 @@ def asset_folder(owner: object) -> str:
 
 
 def with_vocabulary(indexer, assets, core_ops=True):
-    """Returns a copy of an indexer with its vocabulary as a file in the folder `assets`.
+    """Returns a copy of an indexer that reads its vocabulary from a file, for a SavedModel.
 
-    `indexer` is a `TokenIndexer` or `PieceIndexer`. With `core_ops=False`, an operation of
-    TensorFlow Text splits words into pieces.
+    The file is written to the folder `assets`. `indexer` is a `TokenIndexer` or `PieceIndexer`. If
+    `core_ops` is `False`, an operation of TensorFlow Text splits words into pieces.
     """
     path = os.path.join(assets, "vocabulary.txt")
     if core_ops:
@@ -134,15 +135,19 @@ def with_vocabulary(indexer, assets, core_ops=True):
 
 
 def is_long(max_length: int | None) -> bool:
-    """Returns True if attention may dominate the cost of texts of up to `max_length` tokens."""
+    """Returns True if texts can be so long that attention dominates the cost of a request.
+
+    `max_length` is the maximum number of tokens in a text, or `None` for no maximum.
+    """
     return max_length is None or max_length > ATTENDED
 
 
 def real_tokens(tokens: tf.Tensor, sequence_len: tf.Tensor) -> tf.Tensor:
-    """Returns the mask of real tokens, bool `[N, T]`, for tokens `[N, T, ...]`.
+    """Returns a mask that is True for tokens and False for padding, bool `[N, T]`.
 
-    A call raises `tf.errors.InvalidArgumentError` unless `sequence_len` has one value per row, from
-    0 to T.
+    `tokens` has the shape `[N, T, ...]`, and `sequence_len`, `[N]`, is the number of tokens in each
+    row. When the graph runs, `tf.errors.InvalidArgumentError` is raised unless `sequence_len` has
+    one value per row, from 0 to T.
     """
     rows, longest = tf.unstack(tf.shape(tokens)[:2])
     fits = tf.reduce_all((sequence_len >= 0) & (sequence_len <= longest))
@@ -160,18 +165,20 @@ def real_tokens(tokens: tf.Tensor, sequence_len: tf.Tensor) -> tf.Tensor:
 def cut_tokens(
     tokens: tf.Tensor, sequence_len: tf.Tensor, max_length: int | None = None
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Truncates rows of tokens to `max_length`, and replaces those after `sequence_len` with `""`.
+    """Truncates rows of tokens `[N, T]` to `max_length`, and fills their padding with `""`.
 
-    Returns the tokens, str `[N, min(T, max_length)]`, and their lengths, int32 `[N]`.
+    The padding of a row begins after `sequence_len` tokens. Returns the tokens, str
+    `[N, min(T, max_length)]`, and the number of tokens in each row, int32 `[N]`.
     """
     tokens = tf.where(real_tokens(tokens, sequence_len), tokens, "")[:, :max_length]
     return tokens, tf.minimum(sequence_len, tf.shape(tokens)[1])
 
 
 def read_pieces(indexer, text, max_length):
-    """Returns the features of texts `[N]`, their pieces `[N, T]`, and the number of pieces `[N]`.
+    """Splits texts `[N]` into pieces with a `PieceIndexer`.
 
-    The pieces are `""` on padding.
+    Returns a dict of the features for the model, the pieces, str `[N, T]`, with `""` on padding,
+    and the number of pieces in each text, int32 `[N]`.
     """
     features = indexer.build_inputs(text, max_length)
     pieces = tf.where(features["mask"], indexer.ids_to_pieces(features["token_ids"]), "")
@@ -179,7 +186,10 @@ def read_pieces(indexer, text, max_length):
 
 
 def mean_over_tokens(vectors: tf.Tensor, sequence_len: tf.Tensor) -> tf.Tensor:
-    """Returns the mean `[N, D]` of the token vectors `[N, T, D]`, which are 0 on padding."""
+    """Returns the mean of the token vectors of each text, `[N, D]`.
+
+    `vectors` has the shape `[N, T, D]` and must be 0 on padding.
+    """
     return (
         tf.reduce_sum(vectors, axis=1) / tf.cast(tf.maximum(sequence_len, 1), tf.float32)[:, None]
     )

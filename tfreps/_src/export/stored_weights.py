@@ -17,7 +17,7 @@ MOST_CONSTANTS = 2**30
 
 
 class StoredWeights:
-    """Weights of an export's models, stored as float32, bfloat16 or int8.
+    """Weights of the models in an export, stored as float32, bfloat16 or int8.
 
         bfloat16    w = float32(stored)             half the size, 8 bits of precision
         int8        w = scale * float32(stored)     a quarter of the size, integers from -127 to 127
@@ -96,10 +96,15 @@ class StoredWeights:
         *specs: tf.TensorSpec,
         **named: tf.TensorSpec,
     ) -> Any:
-        """Traces a function from tensors to a dict of tensors, so that it reads the stored weights.
+        """Traces a function that calls the models, so that it uses the stored weights.
 
-        `specs` are the named specs of its positional inputs, and `named` maps its keyword inputs to
-        their specs. The returned concrete function takes all inputs as keyword arguments.
+        Args:
+            function: Function from tensors to a dict of tensors.
+            *specs: `tf.TensorSpec` of each positional argument of `function`, with a name.
+            **named: `tf.TensorSpec` of each keyword argument of `function`.
+
+        Returns:
+            Concrete function that takes all inputs as keyword arguments, by the names of the specs.
         """
         names = [spec.name for spec in specs]
 
@@ -115,11 +120,11 @@ class StoredWeights:
         return traced.get_concrete_function(**dict(zip(names, specs, strict=True)), **named)
 
     def shared(self, function: Callable) -> Callable:
-        """Returns a function with the results of `function`, which all signatures share.
+        """Wraps a function so that the export contains its graph only once.
 
-        A function that is not shared is repeated in the graph of each signature, which makes
-        loading slower. If weights are stored in fewer bits, the function is not shared, because
-        each trace converts the weights to float32 itself.
+        All signatures that call the returned function share this graph. Otherwise, each of them
+        would contain a copy, which makes loading slower. If weights are stored in fewer bits, the
+        graph is not shared, because each signature converts the weights to float32 itself.
         """
 
         def with_constants(*inputs):
@@ -149,7 +154,7 @@ class StoredWeights:
 
 
 class _Rounded(tf.Module):
-    """Array stored in fewer bits, which returns its values as float32 when called."""
+    """Array that is stored in fewer bits; a call without arguments returns it as float32."""
 
     def __init__(self, array: np.ndarray, kind: Kind):
         super().__init__()
