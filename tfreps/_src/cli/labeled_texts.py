@@ -42,11 +42,11 @@ OPTIONS = {
 
 
 class TextPart(NamedTuple):
-    """One part of the data: its texts, their tokens and where their vectors are stored.
+    """Part of the data of a classifier: texts, the tokens of each text, and stored vectors.
 
     `num_truncated` is the number of texts that were truncated for a BERT model, counted before any
-    texts are held out. `stored` is a dict of the arguments of `SequenceBatches` that locate the
-    stored vectors.
+    texts are held out. `stored` is a dict with two arguments of `SequenceBatches`: `vectors`, the
+    file of stored vectors or `None`, and `vector_numbers`, the index of each text in this file.
     """
 
     texts: list[LabeledText]
@@ -59,7 +59,7 @@ class TextPart(NamedTuple):
         return [text.label for text in self.texts]
 
     def take(self, indices):
-        """Returns a `TextPart` of the texts at these indices, with their stored vectors."""
+        """Returns a `TextPart` that contains only the texts at `indices`, a list of int."""
         return self._replace(
             texts=[self.texts[i] for i in indices],
             tokens=[self.tokens[i] for i in indices],
@@ -68,10 +68,11 @@ class TextPart(NamedTuple):
 
 
 def read_files(files: list[str], options, kept=None) -> list[LabeledText]:
-    """Returns the labeled texts of files, including empty texts, read with the options.
+    """Reads the labeled texts of files, in the format that the options of a command describe.
 
-    Options that are `None` are replaced with those in `kept`, a dict of the options of a run. The
-    options of columns are replaced only if the run was trained on files of the same format.
+    Empty texts are included. `kept` is a dict of the options of a run, or `None`. An option of the
+    command that is `None` is replaced with the value in `kept`; except for the encoding, only if
+    the run was trained on files of the same format.
     """
     how, kept = {name: getattr(options, name) for name in OPTIONS}, kept or {}
     same = OPTIONS if options.format in (None, kept.get("format")) else ("encoding",)
@@ -81,9 +82,11 @@ def read_files(files: list[str], options, kept=None) -> list[LabeledText]:
 
 
 def read_parts(options, bert=None) -> dict[str, TextPart]:
-    """Returns a dict from "train", "validation" and "test" to those parts that the options name.
+    """Reads the training, validation and test texts that the options name.
 
-    Without --validation, a share of the training texts is held out for validation.
+    Returns a dict from `"train"`, `"validation"` and `"test"` to `TextPart`, without the parts that
+    are not given. Without --validation, a fraction of the training texts, --validation-split, is
+    held out for validation. `bert` is the BERT model of the classifier, or `None`.
     """
     parts = {}
     for part in PARTS:
@@ -117,10 +120,11 @@ def read_parts(options, bert=None) -> dict[str, TextPart]:
 
 
 def cut_texts(options, texts, bert=None) -> tuple[list[list[str]], int]:
-    """Returns the tokens of labeled texts, and how many texts were truncated for a BERT model.
+    """Tokenizes labeled texts, and truncates them for a BERT model.
 
-    The tokens for a BERT model are its pieces, enclosed in the start and separator tokens. Texts
-    for other encoders are not truncated here.
+    The tokens for a BERT model are pieces, between the start and separator tokens. Texts for other
+    encoders are not truncated here. With --too-long error, a text that is too long raises a
+    ValueError. Returns the list of the tokens of each text, and the number of truncated texts.
     """
     from tfreps._src.runs.bert_loading import least, max_length
     from tfreps._src.text.bert.piece_indexer import piece_texts
@@ -154,7 +158,7 @@ def cut_texts(options, texts, bert=None) -> tuple[list[list[str]], int]:
 
 
 def check_labels(label_set, parts, monitor) -> None:
-    """Raises ValueError for fewer than two labels, or if --monitor cannot be measured."""
+    """Raises a ValueError if there are fewer than two labels or --monitor cannot be measured."""
     if len(label_set) < 2:
         raise ValueError(
             "--train must have texts of at least two labels; all texts have the label "

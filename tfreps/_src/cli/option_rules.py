@@ -33,15 +33,16 @@ class Term(NamedTuple):
         return cls(name, tuple(values.split("|")) if values else ())
 
     def option(self, table: Table) -> str | None:
-        """Returns the name of the option in the term, or `None` if it is not in the table."""
+        """Returns the name of the option in the term, or `None` if `table` lacks this option."""
         names = self.name, self.name.removeprefix("no_")
         return next((name for name in names if name in table), None)
 
     def holds(self, options, table: Table) -> bool:
-        """Returns whether the option has one of `values` or, without `values`, is given.
+        """Returns whether the condition is true for the options of a command.
 
-        An option is given if it differs from `None` and from its default. Returns `False` if the
-        command does not have the option.
+        If `values` is not empty, the condition is true if the option has one of these values.
+        Otherwise, it is true if the value of the option is neither `None` nor the default. It is
+        false if the command does not have the option.
         """
         name = self.option(table)
         if name is None:
@@ -84,12 +85,15 @@ def check_rules(options, table: Table) -> None:
 
 
 def unused_options(options, table: Table) -> list[str]:
-    """Returns the names of the options that do not apply or are not set.
+    """Returns a list of the names of the options that have no effect on a command.
 
-    An option does not apply in three cases: a rule of its `needs` does not hold, a term of its
-    `excludes` or `unused_with` holds, or another option that is given excludes it. Options that are
-    `None` or an empty list, and switches that are off by default and not given, are not set. 0
-    counts as a value.
+    An option has no effect in these cases:
+
+    - A rule of its `needs` does not hold.
+    - A term of its `excludes` or `unused_with` holds.
+    - Another option that is given excludes it.
+    - Its value is `None` or an empty list. (The value 0 has an effect.)
+    - It is a switch that is off by default and is not given.
     """
     given = [name for name in table if Term(name, ()).holds(options, table)]
     excluded = {rule for name in given for rule in _rules(table[name].excludes)} - set(given)
@@ -109,9 +113,10 @@ def unused_options(options, table: Table) -> list[str]:
 
 
 def brought_by(name: str, table: Table, but: tuple[str, ...] = ()) -> Table:
-    """Returns a copy of a table in which all options, except `but`, exclude the option `name`.
+    """Returns a copy of a table in which all other options exclude the option `name`.
 
-    For example, `--init` determines the sizes of a model, so `--units` cannot be given with it.
+    For example, `--init` determines the sizes of a model, so `--units` cannot be combined with
+    `--init`. The options in `but` remain unchanged.
     """
     return {
         own: row if own in (name, *but) else row._replace(excludes=(name, *_rules(row.excludes)))
@@ -124,17 +129,18 @@ def _rules(column):
 
 
 def _as_given(name, table):
-    """Returns the flag that changes an option from its default.
+    """Returns what a user types to change an option from its default.
 
-    For a switch that is on by default, this is `--no-x`.
+    For a switch `x` that is on by default, this is `--no-x`.
     """
     return as_typed(f"no_{name}" if table[name].default is True else name, table)
 
 
 def _is_met(rule, options, table):
-    """Returns True if one of the terms of a rule of `needs` holds.
+    """Returns True if the options meet a rule of `needs`.
 
-    A rule of the form `TERMS if CONDITION` is also met if the condition does not hold.
+    A rule is met if at least one of its terms holds. A rule of the form `TERMS if CONDITION` is
+    also met if the condition does not hold.
     """
     rule, _, condition = rule.partition(" if ")
     if condition and not Term.read(condition).holds(options, table):

@@ -21,11 +21,13 @@ OVERWRITE = Option(bool, False, "Replace the output file if it exists.")
 
 
 def check_output(path: Path | None, overwrite: bool = False, inputs: Iterable[Path] = ()) -> None:
-    """Raises a ValueError unless a command may write to a file in a folder that exists.
+    """Raises a ValueError if a command must not write its output to `path`.
 
-    A file that is not empty is replaced only if `overwrite` is `True`. Inputs (files, folders with
-    their contents, glob patterns, `"-"` for standard input) are never replaced, also if they are
-    links to the file. Empty files, devices and pipes such as `/dev/stdout` may be written to.
+    A command may write to a file that does not exist or is empty, if the folder of the file exists,
+    and to devices and pipes such as `/dev/stdout`. It may replace any other file if `overwrite` is
+    `True`, except an input of the command. `inputs` are files, folders, whose contents count as
+    inputs, glob patterns, or `"-"` for standard input. Links to an input count as the input. If
+    `path` is `None`, nothing is checked.
     """
     if path is None or is_stream(path):
         return
@@ -34,9 +36,9 @@ def check_output(path: Path | None, overwrite: bool = False, inputs: Iterable[Pa
 
 
 def check_overwrite(path: Path, overwrite: bool = False, inputs: Iterable[Path] = ()) -> None:
-    """Raises a ValueError if a command may not replace an existing file.
+    """Raises a ValueError if a command must not replace the file `path`, if it exists.
 
-    The rules are those of `check_output`, except that the parent folder may be missing.
+    The rules are the same as in `check_output`, except that the parent folder may be missing.
     """
     given = path
     path = pathlib.Path(path).resolve()  # also resolves "missing/../a.txt" to "a.txt"
@@ -55,14 +57,21 @@ def check_overwrite(path: Path, overwrite: bool = False, inputs: Iterable[Path] 
 
 
 def _found(given: Path) -> list[Path | int]:
-    """Returns a list of the files and folders that an input names; `[0]` for standard input."""
+    """Returns a list of the files and folders that an input of a command refers to.
+
+    An input is a path, a glob pattern or `"-"`. For `"-"`, which is standard input, the list
+    contains the file descriptor 0.
+    """
     if given == "-":
         return [0]
     return [given] if os.path.exists(given) else glob.glob(os.fspath(given), recursive=True)
 
 
 def _holds(found: Path | int, path: pathlib.Path) -> bool:
-    """Returns True if an input is the file `path`, or a folder that contains it at any depth."""
+    """Returns True if `found` is the file `path`, or a folder that contains `path` at any depth.
+
+    `found` is the path of an input, or 0 for standard input.
+    """
     try:
         is_same = os.path.samestat(os.stat(found), path.stat())
     except OSError:

@@ -35,9 +35,10 @@ def make_progress(what: str, total: int | None = None) -> Callable[[int, int], N
 
 
 def of_totals(progress: Callable[[int, int], None]) -> Callable[[int, int], None]:
-    """Returns a function that takes the totals so far of items and of tokens.
+    """Adapts a function that takes increases, so that it can be called with totals.
 
-    It calls `progress` with the increase of both totals since the previous call.
+    Returns a function that takes the number of all items and the number of all tokens so far, and
+    calls `progress` with the increase of both numbers since the previous call.
     """
     before = [0, 0]
 
@@ -51,8 +52,8 @@ def of_totals(progress: Callable[[int, int], None]) -> Callable[[int, int], None
 def say_progress(text, final=False, progress=False):
     """Prints a line to standard error.
 
-    On a terminal, the line replaces the last one, unless that was printed with `final=True`. A line
-    with `progress=True` is printed only on a terminal.
+    On a terminal, the line replaces the line printed before it, unless that line was printed with
+    `final=True`. If `progress` is `True`, the line is printed only on a terminal.
     """
     if sys.stderr.isatty():
         end = "\n" if final else ""

@@ -83,9 +83,10 @@ TEXT_OR_TAGGED = Option(
 
 
 def as_in_training(name: str, needs: str | tuple = ()) -> Option:
-    """Returns a copy of the option `name` of `COLUMNS`, whose default is that of the training data.
+    """Returns a copy of the option `name` of `COLUMNS` for a command that applies a trained model.
 
-    The help text describes this default; the value in the table is `None`.
+    By default, the copy has the value that was used in training: its help says so, and its default
+    in the table is `None`, which `read_tagged_files` replaces. `needs` are the rules of the copy.
     """
     about = COLUMNS[name].about.partition(" Defaults to ")[0]
     about = f"{about} Defaults to the value used in training."
@@ -95,11 +96,11 @@ def as_in_training(name: str, needs: str | tuple = ()) -> Option:
 def read_tagged_files(
     options, files, format="format", kept=None, read_tags=True
 ) -> list[TaggedSentence]:
-    """Returns the tagged sentences of files, read with the options of a command.
+    """Reads the tagged sentences of files, in the format that the options of a command describe.
 
-    `format` is the name of the option that contains the format. Options that are `None` are
-    replaced with those in `kept`, a dict of the options of a run. Columns and separator are
-    replaced only if the run was trained on files of the same format.
+    `format` is the name of the option that contains the format. `kept` is a dict of the options of
+    a run, or `None`. An option of the command that is `None` is replaced with the value in `kept`;
+    for the columns and the separator, only if the run was trained on files of the same format.
     """
     kept = kept or {}
     kind = getattr(options, format) or kept.get("format", "conll")
@@ -111,9 +112,10 @@ def read_tagged_files(
 
 
 def read_parts(options) -> dict[str, list[TaggedSentence]]:
-    """Returns a dict of the tagged sentences in --train, --validation and --test.
+    """Reads the tagged sentences of the files in --train, --validation and --test.
 
-    The keys are "train", "validation" and "test". The list of an option that is not given is empty.
+    Returns a dict from `"train"`, `"validation"` and `"test"` to lists of sentences. The list of an
+    option that is not given is empty.
     """
     given = {part: getattr(options, part) for part in PARTS}
     return {
@@ -124,9 +126,13 @@ def read_parts(options) -> dict[str, list[TaggedSentence]]:
 def check_tokens(sentences, how: str, bert=None) -> None:
     """Warns if raw text would often be split into tokens that differ from the training data.
 
-    `sentences` are the lists of tokens of the training data; the first `NUM_COMPARED` of them are
-    joined by spaces, except between Chinese and Japanese characters, and tokenized as --tokens
-    says. With `spaces`, punctuation marks that are tokens of their own cause a note.
+    Args:
+        sentences: sequence of lists of str. The tokens of the training data. The tokens of the
+            first `NUM_COMPARED` sentences are joined by spaces, except between Chinese and Japanese
+            characters, and the resulting text is tokenized again.
+        how: str. Tokenization, the value of --tokens. For `"spaces"`, a note is printed if
+            punctuation marks are separate tokens in the training data.
+        bert: The BERT model, or `None` for other encoders. Defaults to `None`.
     """
     from tfreps._src.text.tokenizers import tokenize
 
@@ -157,9 +163,10 @@ def check_tokens(sentences, how: str, bert=None) -> None:
 
 
 def first_difference(expected: list[str], found: list[str]) -> tuple[str, list[str]]:
-    """Returns the first token that differs between two token lists of one text.
+    """Finds the first difference between two lists of tokens of one text.
 
-    Returns a tuple of the token in `expected` and the list of tokens in `found` that replace it.
+    Returns a tuple of the first token in `expected` that is not in `found`, and the list of the
+    tokens in `found` that cover the same characters.
     """
     pairs = itertools.zip_longest(expected, found)
     number = next(n for n, (ours, theirs) in enumerate(pairs) if ours != theirs)

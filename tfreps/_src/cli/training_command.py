@@ -29,10 +29,11 @@ LENGTHS = {"epochs", "steps"}
 
 
 def run_training(command, options, train, may_change=()):
-    """Locks the run folder and calls `train` with the options and the run to resume, or `None`.
+    """Runs a training command: locks its run folder, checks what may change, and calls `train`.
 
+    `train` is called with the options and the run to resume, which is `None` for a new run.
     `may_change` contains the names of options that may differ when a run is resumed, in addition to
-    those in `MAY_CHANGE`. If a signal ends the command, `Stopped` is raised.
+    the options in `MAY_CHANGE`. If a signal ends the command, `Stopped` is raised.
     """
     changeable = MAY_CHANGE.union(may_change, LENGTHS if is_length_free(options) else ())
     # `precision.settle` keeps the precision of a resumed run.
@@ -78,10 +79,10 @@ def is_length_free(options):
 
 
 def check_unchanged(run, options, names):
-    """Raises a ValueError if an option of a run that cannot be continued has changed.
+    """Raises a ValueError if an option has changed since a run, which cannot be continued, ended.
 
-    Such a run has ended, and its checkpoints were removed. `names` are the options that may differ
-    while there are checkpoints.
+    The run has ended and its checkpoints were removed. `options` are the options of the present
+    command, and `names` is the set of the options to compare with the options of the run.
     """
     now = as_json(vars(options))
     changed = sorted(name for name in names & set(now) if now[name] != run.options.get(name))
@@ -102,9 +103,10 @@ def check_unchanged(run, options, names):
 
 
 def data_files(options):
-    """Returns a dict from each option that names training data to the list of their paths.
+    """Returns the paths of the training data, as a dict from the names of options to lists of str.
 
-    The paths are in the order in which the files are read. With --format folders, they are the
+    The dict contains those options that name data and are given, such as `"train"`. The paths of an
+    option are in the order in which the files are read. With --format folders, the paths are the
     paths of folders.
     """
     found = {}
@@ -128,13 +130,13 @@ def data_files(options):
 
 
 def begin_run(command, options, earlier):
-    """Creates the run folder of a new run, or updates the options of a resumed one.
+    """Creates the run folder of a new run, or sets the options of a resumed run.
 
     Also sets the command that is shown after a signal. The training data are recorded in the run
-    folder unless this was done before. `fit_epochs` stores the new values of options that may
-    differ when a run is resumed, after all checks.
+    folder unless this was done before. For a resumed run, `fit_epochs` writes the new values of its
+    options to the run folder after all checks.
 
-    Returns the `RunFolder`, which is `earlier` unless that is `None`.
+    Returns the `RunFolder`. It is `earlier`, the run to resume, unless `earlier` is `None`.
     """
     stored, unused = vars(options), unused_options(options, own_options(command))
     if earlier is None:
