@@ -6,7 +6,7 @@ from tfreps._src.cli.options import Option, listed
 
 
 def _state(value):
-    """Returns the value of --elmo-initial-state unchanged; raises an error for `carry`."""
+    """Returns a value of --elmo-initial-state unchanged, or raises an error if it is `carry`."""
     if value == "carry":
         raise argparse.ArgumentTypeError(
             "must be zero or warm; got carry, which would make the vectors of a sentence "
@@ -44,7 +44,7 @@ FLAGS = {"weights_file": "--elmo-weights", "initial_state": "--elmo-initial-stat
 
 
 def reading_options(bilm) -> dict:
-    """Returns a dict of those arguments of the readers in `tfreps.data` that depend on a biLM."""
+    """Returns a dict of the arguments of a reader in `tfreps.data` that depend on the biLM."""
     return {
         "bidirectional": bilm.bidirectional,
         "characters": "table" if bilm.vocabulary_size is None else None,
@@ -53,7 +53,11 @@ def reading_options(bilm) -> dict:
 
 
 def chosen_model(options) -> tuple[str, dict]:
-    """Returns the path of the chosen model, and a dict of keyword arguments for `tfreps.load`."""
+    """Returns the arguments of `tfreps.load` that open the biLM which the options name.
+
+    Returns the path, name or address of the model, and a dict of keyword arguments. Raises a
+    ValueError unless the options contain either MODEL, or both --elmo-config and --elmo-weights.
+    """
     files = {"--elmo-config": options.elmo_config, "--elmo-weights": options.elmo_weights}
     if (None in files.values()) if options.model is None else any(files.values()):
         given = [] if options.model is None else [f"MODEL {options.model}"]

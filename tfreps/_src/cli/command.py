@@ -166,8 +166,8 @@ class Command:
     ) -> argparse.ArgumentParser:
         """Returns a parser of the options whose level is in `levels`.
 
-        The values of the dict `given` replace the defaults of the options. A parser with keys is
-        used only to show help.
+        The values of the dict `given` replace the defaults of the options. If `levels` contains
+        KEY, the parser can only show help, because keys have no flags.
         """
         parser = Parser(
             prog=f"tfreps {self.name}",
@@ -216,7 +216,11 @@ class Command:
         return " ".join([f"tfreps {self.name}", *words, "[options]"])
 
     def _is_required(self, name):
-        """Returns True if the user must give an option, because no resumed run can provide it."""
+        """Returns True if the flag of an option must always be given.
+
+        A required option other than `run` may be omitted if the command can resume a run, because
+        the run contains its value.
+        """
         return self.options[name].required is True and (not self.resumes or name == "run")
 
     def _example_lines(self):
@@ -224,9 +228,10 @@ class Command:
         return ["\n".join(["examples:", *lines])] if lines else []
 
     def _note(self, levels):
-        """Returns the last line of the help for options of `levels`, or `None`.
+        """Returns the last line of the help, or `None` if the help needs no such line.
 
-        For common options, the line names `--help-all`. For keys, it says how to set a key.
+        `levels` are the levels of the options in the help. If these are only common options, the
+        line names `--help-all`. If the help includes keys, the line says how to set a key.
         """
         more = sum(option.level == ADVANCED for option in self.options.values())
         counts = {"more option": more, "key": len(self.keys)}
@@ -259,7 +264,11 @@ class Command:
             group.add_argument("--set", metavar="KEY=VALUE", nargs="+", action="extend", help=about)
 
     def _add(self, group, name, option, given):
-        """Adds an option to a group of a parser: its flag or, for a key, only its help."""
+        """Adds the flag of an option to a group of a parser.
+
+        For a key, which has no flag, only the help is added. `given` is a dict of options that have
+        a value already, so that the parser does not require their flags.
+        """
         flag, help = as_flag(name), self.help(option)
         if option.level == KEY:
             group.add_argument(name, metavar=f"{name}={value_name(name, option)}", help=help)
@@ -291,9 +300,10 @@ class Command:
         return about.replace("%", "%%")
 
     def typed_flags(self) -> dict[str, str]:
-        """Returns a dict from the flag of each option to what a user types to give the option.
+        """Returns a dict that maps the flag of each option to what a user must type instead.
 
-        For most options, this is the flag itself; for a key, it is `--set NAME`.
+        For most options, this is the flag itself. For a key, which has no flag of its own, it is
+        `--set NAME`.
         """
         names = [
             *self.options,
@@ -304,7 +314,10 @@ class Command:
         return typed | {flag: flag for flag in general}
 
     def _check_flags(self, parser, argv):
-        """Ends the command with an error that suggests a similar option if a flag is unknown."""
+        """Ends the command with an error if `argv` contains a flag that the command does not have.
+
+        The error suggests a similar option if there is one.
+        """
         typed = self.typed_flags()
         for flag in _flags_of(argv):
             if typed.get(flag) != flag and " " not in flag:
@@ -315,14 +328,22 @@ class Command:
                 parser.error(f"there is no option {flag}{hint}")
 
     def _with_value(self, typed):
-        """Returns `--set NAME=VALUE` if `typed` is `--set NAME`, or else `typed` unchanged."""
+        """Completes `--set NAME` to `--set NAME=VALUE`, for a message.
+
+        VALUE is the placeholder of the value in the help, such as `N`. Any other text in `typed` is
+        returned unchanged.
+        """
         name = typed.removeprefix("--set ")
         if name == typed or "=" in name:
             return typed
         return f"{typed}={value_name(name, self.options[name])}"
 
     def _given(self, argv):
-        """Returns a dict of the options that --config, --set or the run to resume contains."""
+        """Returns a dict of the options that are given without flags.
+
+        These are the options in the file --config, in --set, and in the run to resume. --set
+        overrides --config, which overrides the run.
+        """
         first = Parser(prog=f"tfreps {self.name}", add_help=False, allow_abbrev=False)
         first.add_argument("--config")
         if self.keys:
@@ -387,6 +408,6 @@ class Command:
 
 
 def _flags_of(argv):
-    """Returns the flags among the arguments of a command, up to `--`."""
+    """Returns a list of the flags in `argv`, without their values, up to the argument `--`."""
     words = itertools.takewhile(lambda word: word != "--", argv)
     return [word.split("=")[0] for word in words if word.startswith("--")]

@@ -54,7 +54,11 @@ def value_name(name: str, option: Option) -> str:
 
 
 def value_words(name: str, option: Option) -> str:
-    """Returns the name of a value for the usage line, such as `[FILE]` or `FILE [FILE ...]`."""
+    """Returns the form of an option's value in the usage line of the help.
+
+    The form is `FILE` if the value is required, otherwise `[FILE]`. For an option with several
+    values, it is `FILE [FILE ...]` or `[FILE ...]`.
+    """
     value = value_name(name, option._replace(choices=None))
     if option.many:
         return f"{value} [{value} ...]" if option.required else f"[{value} ...]"

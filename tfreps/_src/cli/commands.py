@@ -116,7 +116,11 @@ def unknown_command(name: str) -> str:
 
 
 def run(command: str, main: Callable[[], int | None]) -> int:
-    """Calls the function `main` of a command and reports user errors; returns the exit code."""
+    """Calls the function `main` of a command, and returns the exit code.
+
+    An error that the user can correct is printed on one line, after the name `command`; all other
+    errors are raised.
+    """
     debug = os.environ.get("TFREPS_DEBUG", "") not in ("", "0")
     try:
         code = main() or 0

@@ -31,9 +31,9 @@ DEFAULT = "bilstm"
 class EncoderKind(NamedTuple):
     """Row of the table `ENCODERS`, which describes an encoder.
 
-    To add an encoder, add a row to this table and a function to `encoders.BUILDERS`. `options` has
-    the options that this encoder reads and at least one other encoder does not. Encoders that share
-    an option use the same `Option`.
+    To add an encoder, add a row to this table and a function to `encoders.BUILDERS`. `options` is a
+    table of the options that this encoder reads, without the options that all encoders read.
+    Encoders that share an option use the same `Option`.
     """
 
     options: dict[str, Option]
@@ -267,7 +267,10 @@ ENCODERS = {
 
 
 def settle(options, head: str) -> None:
-    """Sets those options that are `None` and have a default that depends on other options."""
+    """Sets the options whose defaults depend on other options, unless the user has given them.
+
+    `head` is `TAGGER` or `CLASSIFIER`.
+    """
     kind = ENCODERS[options.encoder]
     defaults = {"epochs": 30, "dropout": 0.5, "learning_rate": 1e-3, "schedule": "constant"}
     if options.encoder == "bert" and not options.bert_from_scratch:
@@ -290,10 +293,10 @@ def settle(options, head: str) -> None:
 
 
 def encoder_table(head: str) -> dict[str, Option]:
-    """Returns a table of the options of all encoders that a head can use, with `encoder` first.
+    """Returns a table of the options of all encoders that a tagger or classifier can use.
 
-    Options of words, vectors and the optimizer are left out, because they belong to other groups of
-    the help.
+    `head` is `TAGGER` or `CLASSIFIER`. The first option of the table is `encoder`. Options of
+    words, vectors and the optimizer are left out, because they belong to other groups of the help.
     """
     kinds = {name: kind for name, kind in ENCODERS.items() if head in kind.heads}
     about = "; ".join(f"{name}: {kind.help}" for name, kind in kinds.items())
@@ -309,8 +312,8 @@ def encoder_table(head: str) -> dict[str, Option]:
 def with_readers(table: dict[str, Option], head: str) -> dict[str, Option]:
     """Returns a copy of a table in which each option requires an encoder that reads the option.
 
-    To the `needs` of each option that some encoders do not read, a rule is added with the names of
-    the encoders that read it.
+    If some encoders of `head` do not read an option, a rule such as `encoder=bilstm|slstm`, which
+    names the encoders that read the option, is added to its `needs`.
     """
     kinds, found = {n: kind for n, kind in ENCODERS.items() if head in kind.heads}, {}
     for name, row in table.items():
@@ -325,7 +328,8 @@ def with_readers(table: dict[str, Option], head: str) -> dict[str, Option]:
 def labeling_groups(head: str, data: dict[str, Option], output: Group) -> list[Group]:
     """Returns the list of option groups of train-tagger or train-classifier.
 
-    `head` selects the command, and `data` and `output` are its own options.
+    `head` is `TAGGER` or `CLASSIFIER`. `data` is the table of the options for the data, and
+    `output` is the group of options that only this command has.
     """
     training = {name: row for name, row in LABELING.items() if name not in OPTIMIZER}
     words = "Vocabulary, word vectors and vectors of a biLM."

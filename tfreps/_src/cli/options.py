@@ -64,9 +64,10 @@ def as_typed(name: str, table: dict[str, Option]) -> str:
 def with_levels(
     table: dict[str, Option], common: Iterable[str], keys: Iterable[str] = ()
 ) -> dict[str, Option]:
-    """Returns a copy of a table in which the options `common` are COMMON and `keys` are KEY.
+    """Returns a copy of a table of options, in which the level of each option is set.
 
-    The others are ADVANCED.
+    The level of the options in `common` is COMMON, and the level of the options in `keys` is KEY.
+    The level of all other options is ADVANCED.
     """
     levels = {**dict.fromkeys(keys, KEY), **dict.fromkeys(common, COMMON)}
     return {name: row._replace(level=levels.get(name, ADVANCED)) for name, row in table.items()}

@@ -28,7 +28,11 @@ class ServerLog(logging.Handler):
             say(self.command.with_flags(self.format(record)))
 
     def flush_errors(self, but=""):
-        """Prints the errors that were held back, except those whose message is part of `but`."""
+        """Prints the errors that were held back; later errors are printed at once.
+
+        An error whose reason is contained in the text `but` is left out, because the caller reports
+        this text.
+        """
         held, self.held = self.held, None
         for record in held:
             reasons = [str(each) for each in record.args or () if isinstance(each, Exception)]
@@ -38,7 +42,10 @@ class ServerLog(logging.Handler):
 
 @contextlib.contextmanager
 def server_log(command):
-    """Context manager that prints the log of the server and yields its `ServerLog`."""
+    """Context manager that prints the log of the model server, and yields the `ServerLog`.
+
+    Errors that are still held back at the end of the block are printed.
+    """
     log, handler = logging.getLogger("tfreps.server"), ServerLog(command)
     before = log.level, log.propagate
     log.addHandler(handler)

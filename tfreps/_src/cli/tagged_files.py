@@ -165,8 +165,8 @@ def check_tokens(sentences, how: str, bert=None) -> None:
 def first_difference(expected: list[str], found: list[str]) -> tuple[str, list[str]]:
     """Finds the first difference between two lists of tokens of one text.
 
-    Returns a tuple of the first token in `expected` that is not in `found`, and the list of the
-    tokens in `found` that cover the same characters.
+    Returns the first token in `expected` that differs from the token at the same position in
+    `found`, and the list of the tokens in `found` that replace it.
     """
     pairs = itertools.zip_longest(expected, found)
     number = next(n for n, (ours, theirs) in enumerate(pairs) if ours != theirs)
@@ -179,9 +179,11 @@ def first_difference(expected: list[str], found: list[str]) -> tuple[str, list[s
 def check_tags(
     parts: dict[str, list[TaggedSentence]], scheme: str | None, loss_forbids: bool = False
 ) -> None:
-    """Checks the tags of all parts against their scheme; warns of illegal transitions.
+    """Checks that all tags are valid in the scheme, and prints warnings of illegal transitions.
 
-    With `loss_forbids`, the loss treats illegal transitions as impossible.
+    `parts` maps `"train"`, `"validation"` and `"test"` to tagged sentences. If `loss_forbids` is
+    `True`, the warnings add that the loss treats illegal transitions as impossible. Raises a
+    ValueError for a tag that is not valid in the scheme.
     """
     from tfreps._src.text import tags
 

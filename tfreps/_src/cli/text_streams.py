@@ -25,9 +25,10 @@ def line_limit(most: int) -> Option:
 
 
 def read_sentences(options, at_once: int) -> Iterator[list[str]]:
-    """Yields lists of sentences from the command line, the file or standard input.
+    """Yields the sentences to process, in lists of at most `at_once` sentences.
 
-    A list contains at most `at_once` sentences.
+    The sentences are the arguments of the command. If there are none, they are the lines of --file
+    or, without --file, of standard input.
     """
     if options.file is not None and options.sentences:
         raise ValueError(
@@ -42,7 +43,7 @@ def read_sentences(options, at_once: int) -> Iterator[list[str]]:
 def read_texts(
     path: str | os.PathLike[str], at_once: int, max_line_bytes: int | None = None
 ) -> Iterator[list[str]]:
-    """Yields the lines of a file, or of standard input for `"-"`, in blocks.
+    """Yields the lines of a file, or of standard input for `"-"`, in blocks (lists of str).
 
     A block ends when it has `at_once` lines or at least 262,144 characters. If the lines are read
     from a terminal, each line is a block of its own. Lines have no line endings and no surrounding
