@@ -37,7 +37,7 @@ def check_export(
     folder: str | os.PathLike[str],
     python: str | os.PathLike[str] = sys.executable,
 ) -> float:
-    """Runs an export in a new process without tfreps and compares its outputs with the model's.
+    """Runs an export in a new process without tfreps, and checks its outputs.
 
     Args:
         signatures: Result of `open_for_export`.
@@ -48,9 +48,9 @@ def check_export(
             TensorFlow. Defaults to the current interpreter.
 
     Returns:
-        float. Largest difference between the outputs of the export and those of the model, for five
-        sentences and the signatures `default` and `explain`. If the largest absolute value of a
-        model output exceeds 1, the difference in this output is divided by that value.
+        float. Largest difference between an output of the export and the same output of the model,
+        for five sentences and the signatures `default` and `explain`. The difference is relative to
+        the largest absolute value of this output if that value exceeds 1.
 
     Raises:
         ValueError: If the process fails, a difference is too large, or the export has no signature
@@ -85,11 +85,19 @@ def check_export(
 def compare(
     outputs: Mapping[str, np.ndarray], expected: Mapping[str, Mapping[str, Any]], allowed: float
 ) -> float:
-    """Returns the largest difference between the outputs of an export and those of the model.
+    """Compares the outputs of an export with the outputs of the model in memory.
 
-    `outputs` maps the strings `SIGNATURE/OUTPUT` to arrays, and `expected` maps each signature to a
-    dict of the model's outputs. Raises a ValueError if an output is missing, or has another shape
-    or other strings, or if a difference is larger than `allowed`.
+    Args:
+        outputs: dict from strings `SIGNATURE/OUTPUT` to arrays. The outputs of the export.
+        expected: dict from the name of each signature to a dict of the outputs of the model.
+        allowed: float. Largest difference that is accepted.
+
+    Returns:
+        float. The largest difference, as `check_export` defines it.
+
+    Raises:
+        ValueError: If an output is missing, or has another shape or other strings, or if a
+            difference is larger than `allowed`.
     """
     largest = 0.0
     for signature, values in expected.items():

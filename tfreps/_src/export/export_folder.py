@@ -112,11 +112,13 @@ def write_export(
 
 
 def write_warm_up(path: pathlib.Path, name: str, functions: Mapping[str, Any]) -> int | None:
-    """Writes the requests that TensorFlow Serving runs before it serves a version.
+    """Writes the warm-up requests, which TensorFlow Serving runs before it serves a version.
 
-    They call every signature, aliases included, because the first call of a signature takes
-    seconds, in which TensorFlow prepares its graph. Returns the number of requests. If the package
-    tensorflow-serving-api is not installed, writes no file and returns `None`.
+    The requests call every signature, aliases such as `serving_default` included, because the first
+    call of a signature, in which TensorFlow prepares its graph, takes seconds. `path` is the file
+    to write, `name` the name of the model, and `functions` maps each signature to its concrete
+    function. Returns the number of requests. If the package tensorflow-serving-api is not
+    installed, writes no file and returns `None`.
     """
     try:
         from tensorflow_serving.apis import predict_pb2, prediction_log_pb2
@@ -148,6 +150,9 @@ def _inputs(function: Any) -> list[dict[str, Any]]:
 
 
 def _one(spec):
-    """Returns a `TensorProto` of ones, or of strings "1"; axes of unknown size have length 1."""
+    """Returns an input for a warm-up request: a `TensorProto` of ones, or of strings "1".
+
+    Its shape is the shape of `spec`, in which axes of unknown size have length 1.
+    """
     ones = np.ones([size or 1 for size in spec.shape], int)
     return tf.make_tensor_proto(ones.astype(str) if spec.dtype == tf.string else ones, spec.dtype)

@@ -18,7 +18,11 @@ PACKAGES = {"onnx": ("tf2onnx", "onnxruntime"), "litert": ("ai_edge_litert",)}
 
 
 def convert(format: str, model: PortableModel, models: Sequence[keras.Model]) -> bytes:
-    """Converts a model, whose weights are in `models`, to the bytes of an ONNX or LiteRT file."""
+    """Converts a model to the contents of an ONNX or LiteRT file.
+
+    `format` is `"onnx"` or `"litert"`, and `models` are the Keras models that `model` calls, with
+    the weights. While they are converted, the models compute in float32.
+    """
     with in_float32(models):
         return {"onnx": _to_onnx, "litert": _to_litert}[format](model, models)
 
@@ -74,9 +78,10 @@ def _to_litert(model, models):
 
 
 def _with_constants(model, models):
-    """Returns a function with the outputs of a `PortableModel`, which contains its weights.
+    """Returns a function that computes the outputs of a model, with the weights as constants.
 
-    The function takes the inputs as keyword arguments, and its weights are constants.
+    The function takes the inputs of the `PortableModel` `model` as keyword arguments, and returns
+    a dict of its outputs. `models` are the Keras models that contain the weights.
     """
     variables: dict[int, Any] = {id(v): v for inner in models for v in inner.variables}
     values = [(variable, np.asarray(variable)) for variable in variables.values()]

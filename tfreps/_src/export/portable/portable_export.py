@@ -178,9 +178,10 @@ def _write(folder: pathlib.Path, format: Format, model: PortableModel, content: 
 
 
 def _layout(spec: tf.TensorSpec, about: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns a dict of the arguments `width` and `padding` of `run.padded` for an input.
+    """Returns a dict that says how `run.py` pads an input: `width` and `padding`.
 
-    `spec` is the `tf.TensorSpec` of the input, and `about` contains the entries of model.json.
+    These are arguments of `run.padded`. `spec` is the `tf.TensorSpec` of the input, and `about` is
+    the dict of the entries of model.json.
     """
     width = None if spec.shape.rank < 3 else spec.shape[2] or 0
     by_pieces = "pieces" in about and spec.name in ("token_ids", "piece_ids")
@@ -188,10 +189,10 @@ def _layout(spec: tf.TensorSpec, about: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _largest_difference(program: run.Model, model: PortableModel) -> float:
-    """Returns the largest difference between the outputs of the program and those of the model.
+    """Compares the outputs of the converted model with the outputs of the original for some texts.
 
-    `program` is the model that `run.py` loads. Raises a ValueError if the difference is larger than
-    `CLOSE`.
+    `program` is the converted model as `run.py` loads it, and `model` is the original. Returns the
+    largest difference. Raises a ValueError if it is larger than `CLOSE`.
     """
     expect = tf.function(model.function, autograph=False)
     largest = 0.0

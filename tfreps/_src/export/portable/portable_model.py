@@ -34,8 +34,8 @@ class PortableModel(NamedTuple):
         read: Function from texts, str `[N]`, to a dict that contains the inputs. It splits texts
             with the operations of the original model.
         vocabulary: list of str. The tokens or pieces in the order of their ids.
-        about: dict. Entries of model.json, which `run.py` reads: `text`, and those of `pieces`
-            (BERT), `names` (tags or labels) and `span_types` that apply to the model.
+        about: dict. Entries of model.json, which `run.py` reads: `text`, `pieces` for a BERT model,
+            `names`, which are tags or labels, and `span_types` for a tagger with a tag scheme.
     """
 
     kind: str
@@ -47,7 +47,9 @@ class PortableModel(NamedTuple):
 
 
 def portable_model(signatures: Signatures) -> PortableModel:
-    """Returns the `PortableModel` of a model, given the result of `open_for_export`.
+    """Converts a trained model to a `PortableModel`.
+
+    `signatures` is the result of `open_for_export` for the model.
 
     Raises:
         ValueError: If the model contains a biLM of ELMoForManyLangs.
@@ -139,10 +141,7 @@ def _kind(model):
 
 
 def _function(model):
-    """Returns a function that calls a model with a dict of features.
-
-    The function returns a dict of those outputs of the model that are not strings.
-    """
+    """Returns a function from a dict of features to a dict of the numeric outputs of a model."""
 
     def function(features):
         if isinstance(model, Classifier):

@@ -57,9 +57,10 @@ class Model:
         return answers
 
     def read(self, text):
-        """Returns the list of the tokens of a text, and a dict of its features.
+        """Returns a list of the tokens of a text, and a dict of the features of the tokens.
 
-        Each feature contains a list of ids for each token.
+        The dict maps the name of each feature to a list, which contains a list of ids for each
+        token.
         """
         about = self.about["text"]
         text, longest = about["before"] + text, about["max_tokens"]
@@ -158,7 +159,10 @@ class Model:
 
 
 def token_offsets(text, tokens):
-    """Returns the (start, end) of each token in the text, in which the tokens occur in order."""
+    """Returns the (start, end) of each token in the text, as a list of pairs of int.
+
+    The tokens must occur in the text in their order. Ends are exclusive.
+    """
     offsets, position = [], 0
     for token in tokens:
         places = [position := text.index(character, position) + 1 for character in token]
@@ -167,9 +171,11 @@ def token_offsets(text, tokens):
 
 
 def padded(rows, length, width, padding):
-    """Returns ids as an int32 array, `[N, T]` if `width` is None, otherwise `[N, T, width]`.
+    """Converts the ids of N texts to an int32 array, filled with `padding`.
 
-    If the width is 0, it is the largest number of ids of a token.
+    `rows` contains, for each text, a list of ids for each token, and T is `length`. The shape is
+    `[N, T]` if `width` is None, otherwise `[N, T, width]`. A `width` of 0 stands for the largest
+    number of ids of a token.
     """
     size = width or max((len(ids) for row in rows for ids in row), default=1)
     array = np.full([len(rows), length, size], padding, "int32")
