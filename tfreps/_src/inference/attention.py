@@ -23,10 +23,11 @@ def piece_attention(
     second: str | None = None,
     longest: int | None = None,
 ) -> TextAttention:
-    """Returns the attention of a BERT model for a text, or for two texts as two segments.
+    """Computes the attention of a BERT model for a text, or for two texts as two segments.
 
-    If `second` is `None`, the text is truncated to `longest` pieces, special tokens included. The
-    probabilities are float32 `[L, H, T, T]` (layer, head, from, to).
+    If `second` is `None`, the text is truncated to `longest` pieces, special tokens included.
+    Returns a `TextAttention` with the probabilities, float32 `[L, H, T, T]` (layer, head, from,
+    to). Raises a ValueError if a text has no tokens or the texts have too many pieces.
     """
     texts = [_pieces(tokenizer, each) for each in (text, second) if each is not None]
     if second is None:

@@ -334,9 +334,10 @@ def _bert_of(run: RunFolder, model: BertEncoder | BertPretrainer, given: Given) 
 def _reading(
     run: RunFolder, model: WholeModel, words: bool
 ) -> tuple[TokenIndexer | PieceIndexer, Tokenization, int | None, pathlib.Path]:
-    """Returns the arguments `indexer`, `tokens`, `max_length` and `source` of a `TextModel`.
+    """Reads from a run folder how its model reads text.
 
-    `words` is the argument `words` of `PieceIndexer`, which is the indexer of a BERT model.
+    Returns the arguments `indexer`, `tokens`, `max_length` and `source` of a `TextModel`. For a
+    BERT model, the indexer is a `PieceIndexer`, and `words` is its argument of this name.
     """
     tokens: Tokenization = run.options.get("tokens", "spaces")
     longest = run.options.get("max_length")

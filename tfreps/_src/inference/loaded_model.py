@@ -116,7 +116,10 @@ class LoadedModel:
         return upload_preset(self, address, message, private)
 
     def _reading(self) -> dict[str, Any]:
-        """Returns the options that determine how text is read, by their names in a run folder."""
+        """Returns a dict of the options that determine how the model reads text.
+
+        The keys are the names of the options in a run folder, such as `"max_length"`.
+        """
         return {}
 
     def __repr__(self) -> str:
@@ -129,9 +132,9 @@ class LoadedModel:
 def trace_once(model: Any, signature: Any) -> None:
     """Traces the prediction function of a model once, for batches of all shapes.
 
-    Otherwise, Keras would trace the prediction for the first batch, and again for the first batch
-    in which the length, the number of rows or another axis differs. Each trace takes as long as the
-    first. `signature` maps the names of the features of a batch to their `tf.TensorSpec`.
+    Otherwise, Keras would trace the function for the first batch, and again for the first batch
+    that has another shape. Each trace takes as long as the first one. `signature` maps the names of
+    the features of a batch to their `tf.TensorSpec`, in which the sizes that vary are `None`.
     """
     model.make_predict_function()
     if not model.run_eagerly:

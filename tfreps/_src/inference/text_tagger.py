@@ -209,7 +209,8 @@ class TextTagger(TextModel):
     def _span_finder(self, threshold: float) -> Any:
         """Returns a `tf.function` that finds the spans whose probability is at least `threshold`.
 
-        The function is stored, and is reused until another threshold is given.
+        The function takes the features of a batch, and returns a dict with `spans` and
+        `span_confidences`. It is stored and reused until the threshold or the temperature changes.
         """
         key = threshold, self.model.temperature
         if self._span_finder_of is None or self._span_finder_of[0] != key:
@@ -354,7 +355,10 @@ class TextTagger(TextModel):
         return emissions
 
     def _emission_function(self) -> Any:
-        """Returns a `tf.function` from tokens to emissions, traced again only for new variables."""
+        """Returns a `tf.function` from tokens `[B, T]` to emissions `[B, T, K]`.
+
+        The function is stored, and is traced again only if the variables of the model are replaced.
+        """
         key = tuple(map(id, self.model.variables))
         if self._traced is None or self._traced[0] != key:
 
