@@ -149,7 +149,11 @@ class GroupedOptimizer(keras.optimizers.Optimizer):
         return cls(**{**config, "default": load(config["default"]), "groups": groups})
 
     def _split(self, variables: Sequence[keras.Variable]) -> list[list[int]]:
-        """Returns a list of variable indices for each group, then one for variables in no group."""
+        """Assigns the variables to the groups.
+
+        Returns a list of lists of indices of `variables`: one list for each group, and the last one
+        for the variables in no group, which the default optimizer updates.
+        """
         members = [[] for _ in self.optimizers]
         for i, variable in enumerate(variables):
             fits = (n for n, part in enumerate(self.groups) if self._is_in(part, variable))

@@ -25,8 +25,9 @@ def apply_summed(
 ) -> None:
     """Sums gradients over the replicas of `tf.distribute`, then clips and applies the sums once.
 
-    The optimizer may be a `GroupedOptimizer`, or a `LossScaleOptimizer` that wraps one. Gradients
-    are tensors, `tf.IndexedSlices` or `None`.
+    The optimizer may be a `GroupedOptimizer`, or a `LossScaleOptimizer` that wraps a
+    `GroupedOptimizer`. Gradients are tensors, `tf.IndexedSlices` or `None`, one for each of
+    `variables`.
     """
     apply_once(optimizer, sum_gradients(gradients), variables)
 
@@ -46,10 +47,11 @@ def apply_once(
 
 
 def sum_gradients(gradients: Sequence[Gradient | None]) -> Sequence[Gradient | None]:
-    """Returns the list of the sums of gradients over all replicas.
+    """Sums each gradient over all replicas, and returns the list of the sums.
 
-    A sum of `tf.IndexedSlices` contains each row only once, like a gradient that is computed on one
-    device. Optimizers and norms would give different results if a row occurred twice.
+    A gradient that is `None` remains `None`. A sum of `tf.IndexedSlices` contains each row only
+    once, like a gradient that is computed on one device. Optimizers and norms would give different
+    results if a row occurred twice.
     """
     if num_replicas() == 1:
         return gradients

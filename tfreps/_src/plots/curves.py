@@ -77,11 +77,16 @@ def learning_curves_figure(
 
 
 def read_history(path: str | os.PathLike[str]) -> History:
-    """Reads a `history.jsonl` file into a list of dicts, skipping an incomplete last line.
+    """Reads the metrics of a run from its `history.jsonl` file.
+
+    Each line of the file must be a JSON object with the keys `step` and `run`. Blank lines and an
+    incomplete last line, which the run may still be writing, are skipped.
+
+    Returns:
+        list of dicts, one for each line.
 
     Raises:
-        ValueError: If any other line that is not blank is not a JSON object with the keys `step`
-            and `run`. The message names the file and the line.
+        ValueError: If another line is not valid. The message names the file and the line.
         OSError: If the file cannot be read.
     """
     lines = pathlib.Path(path).read_text(encoding="utf-8").split("\n")
@@ -110,7 +115,12 @@ def _found_metrics(
     paths: Sequence[str | os.PathLike[str]],
     x_axis: XAxis,
 ) -> Sequence[str]:
-    """Returns the names of the metrics to draw: `wanted` or, by default, those in the histories."""
+    """Returns the names of the metrics to draw.
+
+    These are `wanted` or, if it is `None`, the metrics in the histories `runs`, as
+    `learning_curves_figure` describes. Raises a ValueError if a wanted metric is not in the
+    histories, or if they contain no metrics. `paths` are the files that the message names.
+    """
     lines = [line for each in runs.values() for line in each]
     names = list(dict.fromkeys(n for line in lines for n in line if n not in (*X_AXES, "run")))
     if not names:
@@ -129,7 +139,10 @@ def _found_metrics(
 
 
 def _draw(axes: Any, runs: Mapping[str, History], x_axis: XAxis, metric: str) -> dict[str, Any]:
-    """Draws one panel and returns a dict from legend labels to lines."""
+    """Draws a metric of all runs into one panel.
+
+    Returns a dict from the label of each curve in the legend to its Matplotlib line.
+    """
     lines = {}
     drawn = []
     for number, (label, history) in enumerate(runs.items()):

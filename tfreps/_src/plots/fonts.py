@@ -50,7 +50,7 @@ class Fonts(NamedTuple):
 
     @property
     def hint(self) -> str:
-        """A message on how to install a font with the missing characters, or an empty string."""
+        """Message on how to install a font with the missing characters, or an empty string."""
         if not self.missing:
             return ""
         some = " ".join(self.missing[:SHOWN]) + (" ..." if len(self.missing) > SHOWN else "")
@@ -124,7 +124,10 @@ def _characters(font_manager: ModuleType, path: str | os.PathLike[str]) -> set[s
 
 
 def _candidates(font_manager: ModuleType) -> Iterator[tuple[str, str]]:
-    """Yields `(family, file)` for the usable fonts on the machine, in order of preference."""
+    """Yields the family and the file of each usable font on the machine, the preferred ones first.
+
+    Fonts that matplotlib does not know yet are added to its font list.
+    """
     known = font_manager.fontManager.ttflist
     yield from sorted({(f.name, f.fname) for f in known if _has_letters(f)}, key=_preference)
     files = {os.path.realpath(f.fname) for f in known}

@@ -28,9 +28,9 @@ def plot_confusion_matrix(
 ) -> pathlib.Path:
     """Draws how often each true name (row) was predicted as each name (column), as a PNG file.
 
-    Colors show each count as a share of the total of its row, since names differ in frequency.
-    If there are at most 12 names, the cells contain the counts. If there are more than 100, the
-    axes show positions in `names` instead of the names.
+    Colors show each count divided by the sum of its row, because names differ in frequency. If
+    there are at most 12 names, the cells contain the counts. If there are more than 100 names, the
+    axes show the positions of the names in `names` instead of the names.
 
     Args:
         counts: Integer array of shape `[K, K]`, as returned by
@@ -165,7 +165,11 @@ def plot_mix_weights(weights: "ArrayLike", path: str | os.PathLike[str]) -> path
 
 
 def _name(axis: Any, names: Sequence[str], fonts: Fonts, turned: float) -> None:
-    """Labels an axis with names, or with numbers if there are more than `MOST_NAMES` names."""
+    """Labels an axis with names, unless there are more than `MOST_NAMES` names.
+
+    Without names, the axis shows numbers. Names that are longer than `UPRIGHT` characters are
+    rotated by `turned` degrees.
+    """
     if len(names) > MOST_NAMES:
         return
     drawn = [fonts.replace_missing(name) for name in names]

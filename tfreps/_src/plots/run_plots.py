@@ -65,7 +65,11 @@ def _drawings(
     confusion_counts: "ArrayLike | None",
     fonts: Fonts,
 ) -> dict[str, Callable[[pathlib.Path], pathlib.Path]]:
-    """Returns a dict from the name of each plot to a function that writes it to a path."""
+    """Returns the functions that draw the plots of a run.
+
+    The dict maps the name of each plot, such as `"transitions"`, to a function that writes the plot
+    to a given path and returns this path.
+    """
     names = model.classes
     history = run.logs_path / "history.jsonl"
     drawings: dict[str, Callable[[pathlib.Path], pathlib.Path]] = {}
