@@ -97,7 +97,13 @@ class AnyBiLM(WholeModel, keras.Model):
         raise NotImplementedError
 
     def _of_strings(self, strings: tf.Tensor) -> tf.Tensor:
-        """Returns the ids of tokens, str `[B, T]`, or sentences, str `[B]`.
+        """Converts strings to the ids that the model reads.
+
+        Args:
+            strings: str. Tokens `[B, T]`, or sentences `[B]`, which are split at white space.
+
+        Returns:
+            int32, shape `[B, T, C]` (with one id per token, `[B, T]`). 0 on padding.
 
         Raises:
             ValueError: If the model cannot convert strings to ids.
@@ -233,7 +239,10 @@ class AnyBiLM(WholeModel, keras.Model):
         return tf.where(tf.expand_dims(mask, -1) if ids.shape.rank == 3 else mask, ids, 0)
 
     def _checked(self, ids):
-        """Returns strings or ids as int32 ids, `[B, T, C]` or `[B, T]`, after checking them."""
+        """Converts strings or ids to int32 ids, `[B, T, C]` or `[B, T]`.
+
+        Raises a ValueError if the shape or the dtype is wrong.
+        """
         if ids.dtype == tf.string:
             ids = self._of_strings(ids)
         what, sizes = self._ids_name.replace("_", " "), self._ids_sizes
@@ -261,12 +270,16 @@ class AnyBiLM(WholeModel, keras.Model):
             lengths: int32, shape `[B]`. Number of tokens of each sentence.
 
         Returns:
-            Tuple of the ids, `[B, T+2, C]` or `[B, T+2]`, and their mask, bool `[B, T+2]`.
+            Tuple `(ids, mask)`. `ids` is int32 `[B, T+2, C]` or `[B, T+2]`. `mask` is bool
+            `[B, T+2]`, True on real tokens and on the added boundaries.
         """
         return add_boundaries(ids, lengths, *self._boundary_ids())
 
     def _lengths(self, mask):
-        """Returns the number of tokens of each sentence, int32 `[B]`; padding must come last."""
+        """Returns the number of tokens of each sentence, int32 `[B]`.
+
+        `mask` is bool `[B, T]`. Padding before a token raises an InvalidArgumentError.
+        """
         lengths = tf.reduce_sum(tf.cast(mask, "int32"), axis=1)  # [B]
         check = tf.debugging.assert_equal(
             mask,
@@ -293,7 +306,7 @@ class AnyBiLM(WholeModel, keras.Model):
     def _keep(self, state):
         """Stores the final states of a batch.
 
-        If the batch has fewer rows than the stored states, the other rows of these do not change.
+        If the batch has fewer rows than the stored states, the remaining stored rows do not change.
         """
         for kept, new in zip(self.kept_states, flatten_states(state), strict=True):
             kept.assign(tf.concat([new, tf.convert_to_tensor(kept)[tf.shape(new)[0] :]], 0))

@@ -284,9 +284,17 @@ class BertEncoder(PublishedEncoder, WholeModel, keras.Model):
                 dense.enable_lora(rank)
 
     def _read(self, features, training, kept=None):
-        """Returns a list of `x_0` and all layer outputs, `[B, T, D]` each, and the mask `[B, T]`.
+        """Computes the outputs of all layers.
 
-        If `kept` is a list, the attention probabilities of each layer are appended to it.
+        Args:
+            features: The features, as passed to `call`.
+            training: bool. Whether to apply dropout.
+            kept: list. The attention probabilities of each layer are appended to this list. If
+                `None` (the default), they are not kept.
+
+        Returns:
+            Tuple `(layers, mask)`. `layers` is a list of `x_0` and the output of each layer,
+            float32 `[B, T, D]`. `mask` is bool `[B, T]`, True on real tokens.
         """
         ids, segment_ids, mask = self._inputs(features)
         x = rows_of_distinct(self.token_embedding, ids, self.vocabulary_size)  # [B, T, E]

@@ -188,10 +188,18 @@ def _get(features, name):
 
 
 def _at(x, positions):
-    """Returns the vectors of `x` at the given positions, and checks the positions.
+    """Returns the vectors of `x` at the given positions.
 
-    The shape of `x` is `[B, T, D]`, that of the positions `[B, M]`, and that of the result
-    `[B, M, D]`.
+    Args:
+        x: float, shape `[B, T, D]`.
+        positions: int, shape `[B, M]`. Positions in 0..T-1.
+
+    Returns:
+        float, shape `[B, M, D]`.
+
+    Raises:
+        ValueError: If the positions have the wrong dtype or shape.
+        tf.errors.InvalidArgumentError: If a position is out of range.
     """
     if not positions.dtype.is_integer or positions.shape.rank not in (None, 2):
         raise ValueError(
@@ -205,9 +213,15 @@ def _at(x, positions):
 
 
 def _score(logits, targets):
-    """Returns the NLL of each target, and 1.0 for each target with the highest logit, else 0.0.
+    """Compares predictions with their targets.
 
-    Both are float32 and have the shape of `targets`.
+    Args:
+        logits: float32, shape `[..., N]`. A score for each of the N ids.
+        targets: int32, shape `[...]`. The correct ids.
+
+    Returns:
+        Tuple of two float32 tensors of the shape of `targets`: the negative log-likelihood of each
+        target, and 1.0 where the target has the highest logit, 0.0 elsewhere.
     """
     nll = tf.nn.sparse_softmax_cross_entropy_with_logits(targets, logits)
     best = tf.argmax(logits, axis=-1, output_type="int32")

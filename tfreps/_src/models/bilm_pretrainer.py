@@ -315,7 +315,7 @@ class BiLMPretrainer(OwnLossModel, keras.Model):
         self.character_table.assign(table)
 
     def _some_reset(self, states):
-        """Returns the states, in which randomly drawn rows are replaced with the fixed state.
+        """Returns a copy of the states in which randomly drawn rows have the fixed state.
 
         Rows are drawn with `reset_probability`, separately for each direction.
         """
@@ -334,7 +334,8 @@ class BiLMPretrainer(OwnLossModel, keras.Model):
     def _drop(self, features):
         """Returns `features` after dropout.
 
-        All replicas share the seed, and each adds an offset to it to draw different numbers.
+        All replicas have the same seed. Each replica adds an offset of its own to the seed, so
+        that the replicas draw different numbers.
         """
         if num_replicas() == 1:
             return keras.random.dropout(features, self.bilm.dropout, seed=self.seed_generator)
@@ -344,7 +345,8 @@ class BiLMPretrainer(OwnLossModel, keras.Model):
     def _carry(self, states):
         """Stores the final states of the rows that this replica computes.
 
-        With several replicas, the other rows of its copy become zero; see `_add_carried`.
+        With several replicas, each has a copy of the states, in which the rows of the other
+        replicas become zero. The sum of the copies then contains all rows.
         """
         first, end = own_rows(self.batch_size)
         for kept, new in zip(self.carried, flatten_states(states), strict=True):
@@ -356,8 +358,8 @@ class BiLMPretrainer(OwnLossModel, keras.Model):
         """Computes the vectors of the D distinct tokens of all directions, each of them once.
 
         Returns:
-            Tuple of the vectors, float32 `[D, P]`, and the row of each token in them, int32
-            `[G, B, T]`.
+            Tuple `(vectors, which)`. `vectors` is float32 `[D, P]`. `which` is int32 `[G, B, T]`:
+            the row of `vectors` that belongs to each token.
         """
         if self.bilm.vocabulary_size is not None:
             return self.bilm._encode_distinct(self._of_directions(batch, "token_ids") + 1)
@@ -369,10 +371,11 @@ class BiLMPretrainer(OwnLossModel, keras.Model):
         return vectors, tf.ensure_shape(tf.reshape(which, tf.shape(rows)), rows.shape)
 
     def _characters(self, rows, batch):
-        """Returns the character ids of the words in the given rows, int32 `[R, C]`.
+        """Returns the character ids of words, int32 `[R, C]`.
 
-        Rows below `vocabulary_size` are those of the character table. All other rows are those of
-        `unknown_characters`, which are numbered from `vocabulary_size`.
+        `rows`, int32 `[R]`, selects the words. A number below `vocabulary_size` is a row of the
+        character table. Any other number is `vocabulary_size` plus a row of the feature
+        `unknown_characters` of the batch.
         """
         tf.debugging.assert_positive(  # the table is 0 until it is set
             self.character_table[0, 0],
@@ -387,7 +390,10 @@ class BiLMPretrainer(OwnLossModel, keras.Model):
         return tf.where(rows[:, None] < self.vocabulary_size, known, own)
 
     def _specs(self, of_a_direction):
-        """Returns a dict of the specs of all directions by name, given those of one direction."""
+        """Returns a dict from the names of the features of all directions to their specs.
+
+        `of_a_direction` is a list of the specs of the features of one direction.
+        """
         ends = ["", "_reverse"] if self.bilm.bidirectional else [""]
         specs = {
             spec.name + end: tf.TensorSpec(spec.shape, spec.dtype, spec.name + end)

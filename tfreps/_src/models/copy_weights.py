@@ -4,7 +4,7 @@ from tfreps._src.layers.ops.configurable import inner_layers
 
 
 def copy_weights(target, source, parts=None) -> None:
-    """Copies all weights, or those of some parts, from `source` to `target` by name.
+    """Copies all weights, or the weights of some parts, from `source` to `target` by name.
 
     `parts` are paths of layers that both models have, such as `"token_encoder"` or `"blocks/0"` for
     `blocks[0]`, or of single weights, such as `"softmax/bias"`. Both models must be built, and
@@ -45,7 +45,7 @@ def changed_copy(model, **changes):
 def weights_by_name(layer) -> dict:
     """Returns all weights of a layer or model by path, such as `"blocks/0/expand/kernel"`.
 
-    If several weights have the same name, `_1` is appended to that of the second, and so on.
+    If several weights have the same name, `_1` is appended to the name of the second, and so on.
     """
     prefixes = {id(weight): "" for weight in layer.weights}
     # Outer layers come first, so the innermost layer sets the name.

@@ -13,9 +13,12 @@ def feature(name, *sizes, dtype="int32"):
 
 
 def with_optional(required, *optional):
-    """Returns one dict of specs by name for each subset of the optional specs.
+    """Returns all combinations of features that a model accepts.
 
-    Each dict also contains the required specs, and the first dict contains nothing else.
+    Returns:
+        list of dicts from the names of features to their specs. Every dict contains all specs in
+        `required`. The first dict contains nothing else; the other dicts add one or more of the
+        `optional` specs.
     """
     found = []
     for count in range(len(optional) + 1):
@@ -54,7 +57,7 @@ def checked_token_ids(ids):
 
 
 def check_frozen_words(num_frozen_words, vocabulary_size):
-    """Raises a ValueError if `num_frozen_words` is not from 0 to `vocabulary_size`."""
+    """Raises a ValueError if `num_frozen_words` is negative or exceeds `vocabulary_size`."""
     check_integers(0, num_frozen_words=num_frozen_words)
     if num_frozen_words > vocabulary_size:
         raise ValueError(
@@ -64,7 +67,10 @@ def check_frozen_words(num_frozen_words, vocabulary_size):
 
 
 def token_mask(features):
-    """Returns the bool mask `[B, T]`; without `mask`, tokens with a nonzero id are real."""
+    """Returns a bool tensor `[B, T]`, True on real tokens.
+
+    This is the feature `mask` or, if it is absent, True where a token has an id other than 0.
+    """
     if "mask" in features:
         return tf.cast(features["mask"], "bool")
     if "token_ids" in features:

@@ -171,8 +171,8 @@ class HMMTagger(SentenceTagger, WholeModel, keras.Model):
     def log_normalizer(self, features: Features) -> tf.Tensor:
         """Computes the log of the sum of exp(score) over all sequences.
 
-        The scores are those of `decode`. With a `temperature` of 1, the result is log p(tokens),
-        the log likelihood of each sentence.
+        The score of a sequence is the score that `decode` returns for it. With a `temperature` of
+        1, the result is log p(tokens), the log likelihood of each sentence.
 
         Args:
             features: As in `decode`.
@@ -377,7 +377,10 @@ class HMMTagger(SentenceTagger, WholeModel, keras.Model):
         return tuple(map(tf.convert_to_tensor, (self.log_transitions, self.log_initial, end)))
 
     def _chain(self, features):
-        """Returns the emissions, mask and scores of `_scores`: the arguments of `ops.chain`."""
+        """Returns the arguments of the functions in `ops.chain`, as a tuple of five tensors.
+
+        These are the emissions `[B, T, K]`, the mask `[B, T]`, and the three results of `_scores`.
+        """
         return *self._emissions(features), *self._scores()
 
     def _draw_probabilities(self, seed):
@@ -388,7 +391,10 @@ class HMMTagger(SentenceTagger, WholeModel, keras.Model):
         self._set_tables(counts, smoothing=0.0)
 
     def _tags_are_alike(self):
-        """Returns True if all tags have the same probabilities, which no step would change."""
+        """Returns True if all tags have the same probabilities.
+
+        No step of `baum_welch` would change such probabilities.
+        """
         tables = (
             self.log_initial[None],
             self.log_emissions,

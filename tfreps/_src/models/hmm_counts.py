@@ -77,7 +77,10 @@ class HMMCounts:
         )
 
     def with_unknown(self, unknown_id):
-        """Returns a copy that adds the counts of tokens occurring once to those of `unknown_id`."""
+        """Returns a copy in which the token `unknown_id` also has the counts of all rare tokens.
+
+        Rare tokens are those that occur once.
+        """
         emissions = self.emissions.copy()
         hapaxes = emissions.sum(1) == 1
         hapaxes[unknown_id] = False
@@ -89,13 +92,22 @@ class HMMCounts:
         return HMMCounts(*(getattr(self, n) + weight * getattr(other, n) for n in ARGUMENTS))
 
     def log_tables(self, smoothing=None, floor=None, use_end=False, left_out=()):
-        """Computes the logarithms of the probabilities, as float32 arrays by name.
+        """Computes the logarithms of the probabilities of a hidden Markov model.
 
-        They are `initial` `[K]`, `transitions` `[K, K]` (from, to), `emissions` `[V + 1, K]` (zeros
-        in row 0, for padding), and `end` `[K]`. With `use_end`, the probabilities of the end and of
-        all transitions after a tag sum to 1; otherwise, `end` is `None`. The tokens in `left_out`
-        have the probability 0, whose logarithm is represented by -1e4. `HMMTagger.fit_counts`
-        describes the smoothing and the floor.
+        Args:
+            smoothing, floor: As in `HMMTagger.fit_counts`.
+            use_end: bool. Whether a sentence may end after each tag with a probability of its own.
+                The probabilities of the end and of all transitions after a tag then sum to 1.
+            left_out: ids of tokens that get the probability 0, whose logarithm is replaced with
+                -1e4. Defaults to `()`.
+
+        Returns:
+            dict of float32 arrays:
+
+            - `initial`: `[K]`.
+            - `transitions`: `[K, K]` (from, to).
+            - `emissions`: `[V + 1, K]`. Row 0, for padding, contains zeros.
+            - `end`: `[K]`, or `None` if `use_end` is `False`.
         """
         added = smoothing_of(smoothing, floor, use_end)
         initial, transitions, emissions, end = (
@@ -175,9 +187,9 @@ def flat(sentences, name="token_ids"):
 
 
 def flat_tokens(token_ids, vocabulary_size, or_none=False):
-    """Returns `flat(token_ids)` after checking that all ids are from 1 to `vocabulary_size`.
+    """Returns the result of `flat` for sentences whose ids are from 1 to `vocabulary_size`.
 
-    Without tokens, it raises a ValueError unless `or_none` is True.
+    Raises a ValueError if an id is out of range, or if there are no tokens and `or_none` is False.
     """
     tokens, lengths = flat(token_ids)
     check_range("token_ids", tokens, lengths, 1, vocabulary_size)

@@ -44,10 +44,10 @@ def best_tags(token_ids, log_emissions, transitions, start, end):
 
 
 def best_tags_in_columns(token_ids, log_emissions, transitions, start, end):
-    """Computes the same tags as `best_tags`, in a layout that suits XLA. Padding must come last.
+    """Returns the most probable tags, int32 `[B, T]`, like `best_tags`, but faster with XLA.
 
-    The values of each tag are contiguous across the sentences, which makes decoding three times as
-    fast with 28 tags.
+    `token_ids` is int32 `[B, T]`; padding must come last. The values of each tag are contiguous
+    across the sentences, which makes decoding three times as fast with 28 tags.
     """
     columns = tf.transpose(token_ids)  # [T, B]
     emissions = tf.gather(log_emissions, columns)  # [T, B, K]; this operation is slow under XLA
@@ -57,9 +57,10 @@ def best_tags_in_columns(token_ids, log_emissions, transitions, start, end):
 
 @tf.function(jit_compile=True, autograph=False)
 def best_path(mask, emissions, transitions, start, end):
-    """Computes the most likely tag sequences, `[T, B]`.
+    """Computes the most probable tag of each token, int32 `[T, B]`.
 
     The mask has the shape `[T, B]`, and the emission scores have the shape `[T, K, B]`.
+    `transitions` is `[K, K]` (from, to), and `start` and `end` are `[K]`.
     """
     length, batch = tf.unstack(tf.shape(mask))
     into = tf.transpose(transitions)[:, :, None]  # [to, from, 1]
@@ -106,7 +107,11 @@ def expected_counts(batches, log_emissions, scores, has_end):
 
 
 def likelihood_and_gradients(token_ids, *tables):
-    """Returns the float64 log likelihood of a batch and its gradients, the expected counts."""
+    """Returns the log likelihood of a batch, and the expected counts of its tokens and tags.
+
+    The log likelihood is a float64 scalar. The expected counts are the gradients of the log
+    likelihood with respect to `tables`: a list of tensors with the shapes of the tables.
+    """
     with tf.GradientTape() as tape:
         tape.watch(tables)
         log_emissions, transitions, initial, end = tables
@@ -120,7 +125,10 @@ def likelihood_and_gradients(token_ids, *tables):
 
 @functools.cache
 def in_a_graph(function, num_tags):
-    """Converts a function of token ids and four tables to a `tf.function` that is traced once."""
+    """Returns a `tf.function` for a function of token ids and the four tables of an HMM.
+
+    It is traced once, for token ids of any shape `[B, T]`.
+    """
     shapes = [None, num_tags], [num_tags, num_tags], [num_tags], [num_tags]
     tables = [tf.TensorSpec(shape, "float32") for shape in shapes]
     signature = [tf.TensorSpec([None, None], "int32"), *tables]

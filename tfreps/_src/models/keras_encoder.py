@@ -17,8 +17,8 @@ _THEN = 'return `{"sequence_output": x, "mask": mask}`'
 def width_of(encoder: keras.Model, name: str = "sequence_output") -> int | None:
     """Returns the width of the output `name` of an encoder, or `None` if there is no such output.
 
-    `name` is `"sequence_output"` or `"pooled_output"`. In encoders of tfreps, their widths are the
-    attributes `output_dim` and `pooled_dim`.
+    `name` is `"sequence_output"` or `"pooled_output"`. Encoders of tfreps have the widths of these
+    outputs as the attributes `output_dim` and `pooled_dim`.
     """
     attribute, rank = {"sequence_output": ("output_dim", 3), "pooled_output": ("pooled_dim", 2)}[
         name

@@ -160,9 +160,9 @@ class LinearEncoder(WholeModel, keras.Model):
         return with_optional([feature("token_ids")], feature("mask", dtype="bool"))
 
     def _at(self, ids, mask, offset):
-        """Returns the token id at `t + offset` for each position t, int32 `[B, T]`.
+        """Returns the id of the token at `t + offset` for each position t, int32 `[B, T]`.
 
-        Positions before and after the text have the start id and the end id.
+        If `t + offset` is before the text, this is the start id; after the text, the end id.
         """
         ids = tf.where(mask, ids, self.start_id if offset < 0 else self.end_id)
         steps = tf.shape(ids)[1]
@@ -172,9 +172,17 @@ class LinearEncoder(WholeModel, keras.Model):
         return around[:, far + offset : far + offset + steps]
 
     def _hashed(self, ids, mask, offsets, length, num_buckets):
-        """Returns the table rows of the pairs or triples: int32 `[B, T]` for each offset.
+        """Returns the rows of a table that contain the vectors of pairs or triples of tokens.
 
-        Position t has the row of the `length` tokens that begin at `t + offset`.
+        Args:
+            ids, mask: int `[B, T]` and bool `[B, T]`. Token ids, and True on real tokens.
+            offsets: list of int. Offsets of the first token of a pair or triple.
+            length: int. Number of tokens: 2 for pairs, 3 for triples.
+            num_buckets: int. Number of table rows for each offset.
+
+        Returns:
+            list with an int32 tensor `[B, T]` for each offset: at position t, the row for the
+            `length` tokens that begin at `t + offset`.
         """
         return [
             number * num_buckets + self._bucket(ids, mask, offset, length, num_buckets)
@@ -182,9 +190,9 @@ class LinearEncoder(WholeModel, keras.Model):
         ]
 
     def _bucket(self, ids, mask, offset, length, num_buckets):
-        """Returns the hash of the `length` tokens from `t + offset` on, below `num_buckets`.
+        """Returns a hash of the `length` tokens that begin at `t + offset`, for each position t.
 
-        The result is int32 `[B, T]`.
+        The hashes are int32 `[B, T]`, from 0 to `num_buckets - 1`.
         """
         key = tf.cast(self._at(ids, mask, offset), "int64")
         for step in range(1, length):

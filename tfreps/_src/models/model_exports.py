@@ -95,7 +95,10 @@ class ExportMethods:
             print(f"Saved {self.name!r} at {filepath}. `serve` takes {inputs}.")
 
     def _served(self, *inputs):
-        """Computes the outputs of the exported function `serve`; for a tagger, those of `tag`."""
+        """Computes the outputs of the exported function `serve`.
+
+        For a tagger, these are the outputs of its method `tag`.
+        """
         return self(*inputs)
 
 
@@ -147,7 +150,7 @@ def _flat(outputs):
 
 
 def _tensor_spec(given):
-    """Converts a spec to a `tf.TensorSpec`, or a tensor to one that allows any batch size."""
+    """Converts a spec or a tensor to a `tf.TensorSpec`; for a tensor, with any batch size."""
     if isinstance(given, tf.TensorSpec):
         return given
     if isinstance(given, keras.InputSpec):

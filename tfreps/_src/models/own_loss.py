@@ -179,9 +179,15 @@ class SentenceLossModel(OwnLossModel):
     def _with_penalty(self, loss, rows, x, logged=None):
         """Updates the logged loss, and returns this replica's part of the loss with penalties.
 
-        `loss` is the mean over the `rows` rows of this replica, without the model's penalties.
-        `logged` has the mean loss and the number of those rows that the logs include; by default,
-        they include all.
+        Args:
+            loss: float32 scalar. Mean loss of the rows of this replica, without penalties.
+            rows: int. Number of rows of this replica.
+            x: The features of the batch.
+            logged: tuple `(mean loss, number)` of the rows that the logs include. If `None` (the
+                default), the logs include all rows.
+
+        Returns:
+            float32 scalar. The sum over all replicas is the loss of the global batch.
         """
         penalty = sum(tf.cast(term, "float32") for term in self.losses)
         batch_weight = x.get(BATCH_WEIGHT) if isinstance(x, dict) else None
@@ -202,13 +208,21 @@ def mean_of_rows(losses):
 def over_replicas(loss, rows, logged, batch_weight=None):
     """Returns this replica's part of the loss, and arguments for `SentenceLoss.update_state`.
 
-    `loss` is the mean over the `rows` rows of this replica, and `logged` has the mean loss and the
-    number of those rows that the logs include.
+    Args:
+        loss: float32 scalar. Mean loss of the rows of this replica.
+        rows: int. Number of rows of this replica.
+        logged: tuple `(mean loss, number)` of the rows of this replica that the logs include.
+        batch_weight: float32. Weights of the rows of this replica, or `None`.
 
     Returns:
-        Tuple of four: the part, `loss * rows / (rows of all replicas)`; the mean loss of the logged
-            rows of the global batch; their number on this replica; and the mean of `batch_weight`,
-            `[1]`, or `None`. With one replica, the tuple is `(loss, *logged, batch_weight)`.
+        Tuple of four values:
+
+        - `loss * rows / (rows of all replicas)`. The sum over all replicas is the mean loss.
+        - The mean loss of the logged rows of all replicas.
+        - The number of logged rows of this replica.
+        - The mean of `batch_weight` over all replicas, `[1]`, or `None`.
+
+        With one replica, the tuple is `(loss, *logged, batch_weight)`.
     """
     if num_replicas() == 1:
         return loss, *logged, batch_weight

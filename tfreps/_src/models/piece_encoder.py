@@ -97,9 +97,12 @@ class PieceEncoder(WholeModel, keras.Model):
         return pieces["token_ids"], self.encoder.attention(pieces)
 
     def _pieces(self, features):
-        """Returns the features for the encoder, and two tensors with an entry for each word.
+        """Prepares the pieces of words for the encoder.
 
-        They are the position of its first piece, int32 `[B, T]`, and the mask, bool `[B, T]`.
+        Returns:
+            Tuple `(features, positions, mask)`. `features` is the dict of features for the
+            encoder. `positions` is int32 `[B, T]`: the position of the first piece of each word.
+            `mask` is bool `[B, T]`, True on real words.
         """
         if "piece_ids" not in features:
             raise ValueError(
@@ -116,8 +119,13 @@ class PieceEncoder(WholeModel, keras.Model):
     def _joined(self, pieces, real):
         """Joins the pieces `[B, T, W]` of each text into one row with the start and separator ids.
 
-        `real` is True on real pieces. Returns the features for the encoder, and the position of the
-        first piece of each word, int32 `[B, T]`.
+        Args:
+            pieces: int32, shape `[B, T, W]`. Ids of the pieces of each word.
+            real: bool, shape `[B, T, W]`. True on real pieces, False on padding.
+
+        Returns:
+            Tuple `(features, positions)`. `features` is the dict of features for the encoder.
+            `positions` is int32 `[B, T]`: the position of the first piece of each word.
         """
         rows, words, width = tf.unstack(tf.shape(pieces))
         flat = [rows, words * width]

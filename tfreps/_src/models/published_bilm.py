@@ -93,7 +93,7 @@ class PublishedBiLM(PresetMethods):
             max_batch_size: int. Largest batch size with `initial_state="carry"`. If `None` (the
                 default), it is 128.
             dropout: float in [0, 1). Dropout rate of the input of each LSTM layer. If `None` (the
-                default), it is 0, or that of a training folder.
+                default), it is 0 or, for a training folder, the rate in the options of the folder.
             trainable: bool. Whether the model is trainable. If `None` (the default), it is.
             dtype: str or `keras.DTypePolicy`. Data type of the model. If `None` (the default), it
                 is Keras's default.

@@ -66,7 +66,7 @@ class SentenceEmbedder(PublishedEmbedder, SentenceLossModel, keras.Model):
     replica.
 
     Masking: padding has no influence. The pooled vector of a text without tokens is zero. Without
-    `dense`, so is the normalized one.
+    `dense`, the output for such a text is zero, too, even with `normalize`.
 
     Raises:
         ValueError: If an option is invalid, or the encoder has no `sequence_output`; during

@@ -99,7 +99,7 @@ class SentenceTagger:
     ) -> tuple[tf.Tensor, tf.Tensor]:
         """Finds all spans whose posterior probability is at least `threshold`.
 
-        The spans may overlap, and they need not be those of the best sequence of tags. The search
+        The spans may overlap, and they need not belong to the best sequence of tags. The search
         is exact; at each token, it keeps at most `1 / threshold` spans that have not ended.
 
         Args:
@@ -149,7 +149,17 @@ class SentenceTagger:
         return tf.cast(emissions, "float32"), tf.cast(mask, "bool"), *scores
 
     def _on_spans(self, function, batch, scores, **options):
-        """Returns the result of a function of `ops.chain_spans`, computed in a graph."""
+        """Calls a function of `ops.chain_spans`, compiled as a `tf.function` in eager mode.
+
+        Args:
+            function: The function.
+            batch: list of tensors with one row per sentence, the emissions first.
+            scores: list of tensors. The scores of the chain, which all sentences share.
+            **options: Further keyword arguments of the function.
+
+        Returns:
+            The result of the function.
+        """
         states = self._span_states
         if tf.executing_eagerly():
             sizes = [array.shape for array in states]

@@ -250,10 +250,10 @@ class Tagger(SentenceTagger, PublishedTagger, SentenceLossModel, keras.Model):
         return tf.where(tf.constant(allowed)[: len(self.tags), : len(self.tags)], scores, np.nan)
 
     def log_normalizer(self, features: Features) -> tf.Tensor:
-        """Computes the log of the sum of exp(score) over the sequences that `decode` chooses from.
+        """Computes the log of the sum of exp(score) over all allowed sequences of tags.
 
-        The scores are those of `decode`: the log probability of a sequence is its score minus the
-        result.
+        The score of a sequence is the score that `decode` returns for it. The score minus this
+        sum is the log probability of the sequence.
 
         Args:
             features: As in `decode`.
@@ -297,9 +297,14 @@ class Tagger(SentenceTagger, PublishedTagger, SentenceLossModel, keras.Model):
         return self._with_penalty(loss, tf.shape(y)[0], x, logged)
 
     def _loss_of_allowed(self, loss, emissions, y, mask, sample_weight):
-        """Returns the mean loss and the number of the sentences without a forbidden transition.
+        """Computes the mean loss of the sentences without a forbidden transition, for the logs.
 
-        `loss` is the mean loss of all sentences, which is returned if none has such a transition.
+        Args:
+            loss: float32 scalar. Mean loss of all sentences.
+            emissions, y, mask, sample_weight: The arguments of `CRF.loss`.
+
+        Returns:
+            Tuple `(mean loss, number)` of the sentences without a forbidden transition.
         """
         allowed = crf_loss.is_allowed(y, mask, self.crf.allowed_transitions)  # [B]
         rows, counted = tf.size(allowed), tf.math.count_nonzero(allowed, dtype="int32")
@@ -354,14 +359,18 @@ class Tagger(SentenceTagger, PublishedTagger, SentenceLossModel, keras.Model):
         return emissions, outputs["mask"]
 
     def _chain(self, given):
-        """Returns the emissions, mask and transition scores: the arguments of `ops.chain`.
+        """Returns the arguments of the functions in `ops.chain`, as a tuple of tensors.
 
-        Forbidden transitions have the score `-inf`.
+        These are the emissions `[B, T, K]`, the mask `[B, T]`, and the scores of the CRF, in which
+        forbidden transitions have the score `-inf`.
         """
         return *self._scores(given), *self.crf._scores(float("-inf"))
 
     def _inferred(self, function, given):
-        """Returns the result of a function of `ops.chain` on scores divided by the temperature."""
+        """Calls a function of `ops.chain` with all scores divided by the temperature.
+
+        `given` are the features or the output of `call`. Returns the result of the function.
+        """
         emissions, mask, *scores = chain.at_temperature(*self._chain(given), self.temperature)
         return crf_loss.run(function, False, (emissions, mask), scores)
 

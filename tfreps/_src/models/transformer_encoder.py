@@ -162,9 +162,17 @@ class TransformerEncoder(WholeModel, keras.Model):
         return tf.stack(kept, axis=1)
 
     def _read(self, features, training, kept=None):
-        """Returns a tuple of the `layer_outputs`, as a list of tensors `[B, T, D]`, and the mask.
+        """Computes the outputs of all layers.
 
-        If `kept` is a list, the attention probabilities of each layer are appended to it.
+        Args:
+            features: The features, as passed to `call`.
+            training: bool. Whether to apply dropout.
+            kept: list. The attention probabilities of each layer are appended to this list. If
+                `None` (the default), they are not kept.
+
+        Returns:
+            Tuple `(layers, mask)`. `layers` is a list of `x_0` and the output of each layer,
+            float32 `[B, T, D]`. `mask` is bool `[B, T]`, True on real tokens.
         """
         embedded = self.embedder(features, training=training)
         x = embedded["sequence_output"]

@@ -41,13 +41,13 @@ class WholeModel(PresetMethods, ExportMethods, ReplicaSteps, ModelParts, Configu
         execution computes one batch, whatever the `steps_per_execution` of `compile` is.
 
         Args:
-            x: The features of `keras.Model.predict`.
+            x: The features, in a form that `keras.Model.predict` accepts.
             *args: Other arguments of `keras.Model.predict`.
             **kwargs: Keyword arguments of `keras.Model.predict`.
 
         Returns:
-            The output of the model as NumPy arrays; for a tagger, that of `tag`, and for a
-            classifier, `labels` and `probabilities`.
+            The output of the model as NumPy arrays; for a tagger, the output of `tag`, and for a
+            classifier, a dict with `labels` and `probabilities`.
 
         Raises:
             ValueError: If `x` consists of texts, tokens or lists, or is a `SequenceBatches`.

@@ -33,12 +33,17 @@ class EncoderAndTokenizer(NamedTuple):
 
 
 def load_encoder(source: str | os.PathLike[str], **changes: Any) -> EncoderAndTokenizer:
-    """Loads the encoder of a pre-trained BERT model, all of it trainable, and the tokenizer.
+    """Loads the encoder and the tokenizer of a pre-trained BERT model.
 
-    The source is a run folder of `tfreps pretrain-bert`, a folder that `save_to_preset` wrote, or a
-    checkpoint that `BertEncoder.from_pretrained` supports, with its vocabulary in the same folder;
-    or a name or address of these. `changes` are options of `BertEncoder` that replace those of the
-    source: `num_layers`, `pooler=False`, `dropout`, `attention_dropout` or `dtype`.
+    Args:
+        source: A run folder of `tfreps pretrain-bert`, a folder that `save_to_preset` wrote, or a
+            checkpoint that `BertEncoder.from_pretrained` supports, with its vocabulary in the same
+            folder; or the name or address of one of these.
+        **changes: Options of `BertEncoder` that replace the options of the source: `num_layers`,
+            `pooler=False`, `dropout`, `attention_dropout` or `dtype`.
+
+    Returns:
+        Named tuple `(encoder, tokenizer)`. All weights of the encoder are trainable.
     """
     with locate(source, RUN, *BERT) as found:
         if found.kind is not RUN:
@@ -55,13 +60,18 @@ def load_pretrainer(
     next_label: int | None = None,
     **changes: Any,
 ) -> tuple[BertPretrainer, PieceTokenizer]:
-    """Returns a `BertPretrainer` to continue pre-training, and its tokenizer.
+    """Loads a `BertPretrainer`, whose pre-training can be continued, and its tokenizer.
 
-    `source` is one of those that `load_encoder` describes, but must contain a `BertPretrainer`. The
-    model has the head for next-sentence prediction if `next_sentence` is `True`, or if it is `None`
-    and the source has the head. `next_label` is the label that the source must have for a second
-    sentence that follows the first; if `None`, any label is accepted. `changes` are options of
-    `BertEncoder` that replace those of the source.
+    Args:
+        source: As in `load_encoder`. The source must contain a masked-token head.
+        next_sentence: bool. Whether the model has a head for next-sentence prediction. If `None`
+            (the default), it has this head if the source has it.
+        next_label: int. The label, 0 or 1, that the source must use if the second sentence follows
+            the first. If `None` (the default), both are accepted.
+        **changes: Options of `BertEncoder` that replace the options of the source.
+
+    Returns:
+        Tuple `(model, tokenizer)`.
     """
     with locate(source, RUN, *BERT) as found:
         if found.kind is RUN:

@@ -66,18 +66,27 @@ def continue_pretraining(
 ) -> Restored:
     """Builds a pretrainer for the tokens of `vocabulary` with the weights of an earlier model.
 
-    The source is the path, name or address of one of the following: HDF5 weights of bilm-tf or
-    AllenNLP, their options.json, or the folder with both (the softmax is newly initialized); a
-    bilm-tf training folder (the softmax and Adagrad's accumulators are restored); or a run folder
-    of tfreps (the softmax is restored if the model is a `BiLMPretrainer` and the vocabulary is the
-    same). The vocabulary may differ from that of the source only if the model reads characters and
-    the source is a run folder or HDF5 weights.
+    Args:
+        source: The path, name or address of one of the following:
 
-    `options_file` is the `options.json` of HDF5 weights; by default, it is expected in their
-    folder. `bilm_options` replace those of the source; with HDF5 weights, `dropout` defaults to
-    0.1. `tie_embeddings` of `BiLMPretrainer` depends on the source. The result is a tuple of the
-    pretrainer and a dict from paths of weights to Adagrad's accumulators. The dict is empty if the
-    source has no accumulators.
+            - HDF5 weights of bilm-tf or AllenNLP, their options.json, or the folder with both. The
+              softmax is newly initialized.
+            - A training folder of bilm-tf. The softmax and Adagrad's accumulators are restored.
+            - A run folder of tfreps. The softmax is restored if the model is a `BiLMPretrainer` and
+              the vocabulary is the same.
+
+        vocabulary: The vocabulary of the new model. It may differ from the vocabulary of the source
+            only if the model reads characters and the source is a run folder or HDF5 weights.
+        options_file: Path of the options.json that belongs to HDF5 weights. If `None` (the
+            default), it is expected in the folder of the weights.
+        bilm_options: Options of `BiLM` that replace the options of the source. With HDF5 weights,
+            `dropout` defaults to 0.1.
+        **pretrainer_options: Options of `BiLMPretrainer`, except `tie_embeddings`, which depends on
+            the source.
+
+    Returns:
+        Named tuple of the pretrainer, and a dict from paths of weights to Adagrad's accumulators.
+        The dict is empty if the source has no accumulators.
     """
     changes = dict(bilm_options or {})
     with locate(source, RUN, *BILM) as found:

@@ -47,11 +47,17 @@ class Location(NamedTuple):
 
 @contextlib.contextmanager
 def locate(source: str | os.PathLike[str], *kinds: Kind) -> Iterator[Location]:
-    """Context manager that yields the `Location` of a model; errors in its block name the source.
+    """Context manager that finds a model and yields its `Location`.
 
-    `source` is a path, name or address that `tfreps.presets.cached_path` accepts. `kinds` are the
-    kinds of files that the caller accepts, in the order in which they are tried. By default, all
-    `KINDS` are accepted.
+    If the block raises an error, the message names the source.
+
+    Args:
+        source: Path, name or address that `tfreps.presets.cached_path` accepts.
+        *kinds: The kinds of files that the caller accepts, in the order in which they are tried. By
+            default, all `KINDS` are accepted.
+
+    Raises:
+        ValueError: If the source contains no files of these kinds.
     """
     with local_copy(source) as path:
         if path.name in OF_FOLDERS and any(

@@ -66,9 +66,12 @@ Model = TypeVar("Model")
 
 
 def from_preset(cls: type[Model], source: str | os.PathLike[str], **options: Any) -> Model:
-    """Returns the model of the class `cls` in a source, or the part of a model of this class.
+    """Loads an instance of the class `cls` from a source.
 
-    `source` and `options` are the arguments of `WholeModel.from_preset`.
+    `source` and `options` are the arguments of `cls.from_preset`.
+
+    Returns:
+        The model in the source or, if it is not an instance of `cls`, its first part that is.
     """
     kinds, read = _reader(cls)
     with locate(source, RUN, KERAS_FILE, *kinds) as found:
@@ -81,7 +84,7 @@ def from_preset(cls: type[Model], source: str | os.PathLike[str], **options: Any
 def from_pretrained(cls: type[Model], source: str | os.PathLike[str], **options: Any) -> Model:
     """Returns a model of the class `cls` with the published weights that a source contains.
 
-    The source and the options are those of `cls.from_pretrained`.
+    `source` and `options` are the arguments of `cls.from_pretrained`.
     """
     kinds, read = _reader(cls)
     with locate(source, *kinds) as found:

@@ -417,7 +417,10 @@ class RunFolder:
 
 
 def is_run_folder(path: pathlib.Path) -> bool:
-    """Returns True if a folder is a run folder. A folder of bilm-tf has an options.json too."""
+    """Returns True if a folder contains an options.json of tfreps.
+
+    Returns False for the options.json of bilm-tf.
+    """
     options = path / OPTIONS
     try:
         return options.is_file() and "lstm" not in read_json(options)
@@ -426,7 +429,10 @@ def is_run_folder(path: pathlib.Path) -> bool:
 
 
 def read_head(path: pathlib.Path) -> dict[str, Any]:
-    """Returns the content of options.json as a dict, after checking that it is that of a run."""
+    """Returns the content of the options.json of a run as a dict.
+
+    Raises a ValueError if the file does not exist or was not written by a tfreps command.
+    """
     if not path.is_file():
         raise ValueError(
             f"{path.parent} is not a run folder: it contains no {OPTIONS}. "

@@ -28,7 +28,7 @@ def check_vocabulary(
     vocabulary: Vocabulary | None,
     source: str | os.PathLike[str] = "The model",
 ) -> None:
-    """Raises a ValueError if a vocabulary does not match what a biLM stores about its own.
+    """Raises a ValueError if a vocabulary cannot be the vocabulary of a biLM.
 
     A biLM stores the size of its vocabulary and the ids of `<S>` and `</S>`. The character table of
     a `BiLMPretrainer` also stores the spelling of each token. If `vocabulary` is `None`, nothing is
@@ -96,9 +96,10 @@ def check_pieces(
 
 
 def check_class_names(path: pathlib.Path, names: Sequence[str], word: Word) -> None:
-    """Raises a ValueError if a file does not list the tags or labels of a model, `names`, in order.
+    """Raises a ValueError if a file of tags or labels differs from the tags or labels of a model.
 
-    `word` is `"tag"` or `"label"`. A file that does not exist is accepted.
+    `names` are the tags or labels of the model, which the file must list in the same order. `word`
+    is `"tag"` or `"label"`, for the error message. A file that does not exist is accepted.
     """
     own = list(names)
     found = TagSet.read(path, word=word).names if path.exists() else own
