@@ -12,11 +12,10 @@ BLOCK = 4096
 
 
 def array_rows(path: str, largest_dimension: int) -> Iterator[tuple[bytes, bytes, int]]:
-    """Yields, for each row of a `.npy` file, a tuple of its word, its vector, and the dimension.
+    """Yields a tuple `(word, vector, dimension)` for each row of a `.npy` file.
 
-    The vector is returned as the bytes of little-endian float32 numbers.
-
-    The array is mapped into memory and read in blocks. It is never unpickled.
+    The word is UTF-8 bytes, and the vector is the bytes of little-endian float32 numbers. The array
+    is mapped into memory and read in blocks. It is never unpickled.
     """
     matrix = _mapped(path, largest_dimension)  # [V, D]
     words = _words(path, len(matrix))

@@ -26,8 +26,8 @@ class StreamToken(NamedTuple):
 class TokenStream:
     """Tokenizer of a text that arrives in parts, with the same tokens as for the whole text.
 
-    A token is final when no text that follows can change it. The tokens of the end of the text are
-    therefore not final. Which part of the text this is depends on the tokenizer:
+    A token is final when no text that follows can change it. The tokens at the end of the text so
+    far may still change. The tokenizer determines which part of the text may change:
 
     - "characters": nothing.
     - "words": the last token, unless white space follows it.
@@ -44,8 +44,8 @@ class TokenStream:
 
     Example:
         >>> stream = TokenStream("words")
-        >>> for piece in ["It's a do", "g."]:
-        ...     final, open_tokens = stream.append(piece)
+        >>> for part in ["It's a do", "g."]:
+        ...     final, open_tokens = stream.append(part)
         ...     print([t.token for t in final], [t.token for t in open_tokens])
         ['It', "'", 's', 'a'] ['do']
         ['dog'] ['.']
@@ -60,10 +60,15 @@ class TokenStream:
         self._cut = _cuts(method)
 
     def append(self, text: str) -> tuple[list[StreamToken], list[StreamToken]]:
-        """Adds a part of the text; returns the new final tokens, and those that may still change.
+        """Adds a part of the text, and returns its tokens.
 
-        The second list contains the tokens that the undecided end of the text would have if the
-        text ended here.
+        Args:
+            text: str. The part of the text that follows the previous parts.
+
+        Returns:
+            Tuple of two lists of `StreamToken`: the tokens that have become final, and the tokens
+            after them, which may still change. The second list is computed as if the text ended
+            here.
         """
         held = self._held + text
         cut = self._cut(held)
@@ -118,7 +123,11 @@ def _places(text: str, tokens: Sequence[str]) -> Iterator[tuple[int, int]]:
 
 
 def _cuts(method: Method | WordSplitter) -> Callable[[str], int]:
-    """Returns a function from a text to the length of its longest beginning with final tokens."""
+    """Returns a function that finds the part of a text whose tokens are final.
+
+    The function takes a text, and returns the number of characters in this part, which begins at
+    the start of the text.
+    """
     if method in ("characters", "words"):  # `append` holds back the last word, which may continue
         return len
     if method == "treebank":

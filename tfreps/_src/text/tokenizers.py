@@ -46,14 +46,16 @@ _CLOSING = r"\])}>\"'”’»"
 # Separates punctuation as the Penn Treebank does. RE2 has no lookahead, so a pattern that checks
 # the next character puts it back.
 _TREEBANK = (
-    # The period that ends the text, but not that of an abbreviation such as U.N. or p.m.
+    # Separates the period that ends the text, unless the last word is an abbreviation such as U.N.
+    # or p.m.
     (
         rf"([^\pL.{_WHITE_SPACE}]|[^.{_WHITE_SPACE}][^.{_WHITE_SPACE}]|(?:^|[{_WHITE_SPACE}])\pL)"
         rf"\.([{_CLOSING}]*[{_WHITE_SPACE}]*)$",
         r"\1 . \2",
     ),
-    # The period before a word with a capital, after a lower-case word or a name of five letters or
-    # more; a shorter one may be an abbreviation such as Mr. or Gov.
+    # Separates a period from the word before it if the next word is capitalized. The word before
+    # the period must be a lower-case word of at least three letters or a capitalized word of at
+    # least five; shorter words may be abbreviations, such as Mr. or Gov.
     (
         rf"((?:^|[{_WHITE_SPACE}\"'(\[“‘])(?:\p{{Ll}}{{3,}}|\p{{Lu}}\p{{Ll}}{{4,}}))"
         rf"\.([{_CLOSING}]*[{_WHITE_SPACE}]+[\"'(\[“‘]*\p{{Lu}})",

@@ -42,9 +42,10 @@ class VectorRow(NamedTuple):
 def vector_rows(path: str, file_format: FileFormat | None = None) -> Iterator[VectorRow]:
     """Yields the rows of a file of word vectors without reading it whole.
 
-    `path` and `file_format` are arguments of `WordVectors.read`. In a text file, the dimension is
-    the one in the header or, without a header, that of most of the first rows. Rows with fewer
-    numbers or without a token are skipped and counted in one warning; blank lines are skipped.
+    `path` and `file_format` are arguments of `WordVectors.read`. The header of a text file gives
+    the dimension. Without a header, the dimension is that of most of the first rows.
+    Rows with fewer numbers or without a token are skipped, and one warning gives the number of
+    these rows. Blank lines are skipped.
     """
     if file_format not in (*FORMATS, None):
         known = " or ".join(map(repr, FORMATS))

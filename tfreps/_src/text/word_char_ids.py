@@ -20,8 +20,8 @@ LEAST_CHARACTERS = len(SENTENCE_START) + 2  # ELMoForManyLangs makes room for "<
 class WordCharIndexer:
     """Converter from tokens to the ids that `ManyLangsBiLM` reads: a word and its characters.
 
-    The ids of a token are the id of the word, if there are words, followed, if there are
-    characters, by those of the start of a word, the Unicode characters (not bytes), the end of a
+    If there are words, the first id of a token is the id of the word. If there are characters, the
+    next C ids are those of the start of a word, the Unicode characters (not bytes), the end of a
     word, and padding. Words and characters that are not in the lists have the id of `<oov>`. Of a
     token with more than `max_characters - 2` characters, only the first are used, also to look up
     the word. The tokens `<bos>` and `<eos>` are the sentence boundaries. An id of 0 means that

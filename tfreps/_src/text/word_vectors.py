@@ -43,9 +43,9 @@ class WordVectors(NamedTuple):
         Only the matrix of the requested vectors is held in memory, not the file; of a NumPy array,
         the list of its words is held, too. Tokens in the file may contain spaces. If a token is
         repeated in the file, its first vector is used. Tokens in the file that are not UTF-8 are
-        never matched. The dimension D is that of the header or, without a header, that of most of
-        the first rows. Rows of a text file without a token, with fewer numbers or with at least two
-        more are skipped, and one warning gives their number.
+        never matched. The header gives the dimension D; without a header, D is the number of
+        numbers in most of the first rows. A row of a text file is skipped if it has no token, fewer
+        than D numbers or at least D + 2; one warning gives the number of skipped rows.
 
         Args:
             path: str or path-like object. Path of the file; `*.gz` files are decompressed.

@@ -79,10 +79,12 @@ def check_operations(model, folder) -> None:
 
 
 def check_asset(name, folder):
-    """Raises a ValueError if an asset is not in the folder of its model, after following links.
+    """Raises a ValueError if an asset, or the file to which it links, is outside of its model.
 
-    The folder itself may be a link, and may contain links to its own files, as in the volumes of
-    Kubernetes.
+    Args:
+        name: str. Name of the asset in the model.
+        folder: str or path-like. Folder of the model. It may be a link, and may contain links to
+            files in the same folder, as in the volumes of Kubernetes.
     """
     folder = pathlib.Path(folder).resolve()
     asset = pathlib.PurePath("assets", name)
@@ -119,7 +121,7 @@ def suspicious(graph):
 def touches(node):
     """Returns True if a node may use files, the network or Python.
 
-    Also returns True if it may run code that the graph does not show, or end the process.
+    Also returns True if the node may run code that the graph does not show, or end the process.
     """
     if node.op in WITH_FILES:
         attribute, harmless = WITH_FILES[node.op]
@@ -131,12 +133,17 @@ def touches(node):
 
 
 def own_saver(graph, nodes, called):
-    """Returns the nodes and the functions that only save or restore the variables of a model.
+    """Finds the nodes and functions that only save or restore the variables of a model.
 
-    They are returned as two dicts: the first one is from the names of nodes (in graphs of
-    TensorFlow 1), and the second one from the names of functions (in graphs of TensorFlow 2), to
-    the set of file operations that are allowed there. `called` is the list of the functions that
-    the graph refers to (see `calls`).
+    Args:
+        graph: `MetaGraphDef` of the model.
+        nodes: dict from names to the nodes of the graph.
+        called: list of the names of the functions that the graph refers to; see `calls`.
+
+    Returns:
+        Tuple of two dicts. The first maps names of nodes (in graphs of TensorFlow 1), and the
+        second names of functions (in graphs of TensorFlow 2), to the set of the file operations
+        that are allowed in this node or function.
     """
     saver = graph.saver_def
     library = graph.graph_def.library

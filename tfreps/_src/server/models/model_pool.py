@@ -18,7 +18,7 @@ LOG = logging.getLogger("tfreps.server")
 class Version:
     """Version of a model, with its state, its error and the number of requests that use it.
 
-    The number of requests is `users`.
+    `users` is the number of requests that use the version now.
     """
 
     number: int

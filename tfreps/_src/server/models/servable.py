@@ -29,6 +29,11 @@ TAG = "serve"
 class Servable:
     """SavedModel, loaded from a folder, that serves requests within the limits of the server.
 
+    Args:
+        folder: str or path-like. Folder of the SavedModel.
+        options: `ServerOptions`, which contain the limits. If `None` (the default), they are the
+            default options.
+
     Attributes:
         definitions: dict from the name of every signature to its `SignatureDef`.
         signatures: dict from the name of every callable signature to its `Signature`.
@@ -71,7 +76,10 @@ class Servable:
 
     @property
     def is_stuck(self):
-        """`True` if requests that exceeded their time limit block requests that are not long."""
+        """`True` if short requests cannot run because of requests that exceeded their time limit.
+
+        A long request has a thread of its own, so it does not block short requests.
+        """
         return self._runner.is_stuck
 
     def signature(self, name: str) -> Signature:
@@ -88,10 +96,19 @@ class Servable:
     def prepare(self, name, inputs, outputs, ticket, write=dict):
         """Checks a request, and returns a `Call` that can be passed to `run`.
 
-        `name` is the signature (`serving_default` if it is empty), `inputs` a dict of arrays,
-        `outputs` the names of the outputs to return (all if it is empty), and `write` a function
-        that converts the dict of output arrays to the response. Raises a ServingError if the
-        request does not match the signature or exceeds a limit.
+        Args:
+            name: str. Name of the signature. If empty, it is `serving_default`.
+            inputs: dict from the names of inputs to arrays.
+            outputs: Names of the outputs to return. If empty, all outputs are returned.
+            ticket: `Ticket` with the time limit of the request.
+            write: Function that converts the dict of output arrays to the response. By default,
+                the dict is the response.
+
+        Returns:
+            `Call` with the checked inputs.
+
+        Raises:
+            ServingError: If the request does not match the signature or exceeds a limit.
         """
         signature = self.signature(name)
         signature.check(inputs)

@@ -22,8 +22,9 @@ class SignatureRunner:
     """Executor for the signatures of a model, with a queue for each kind of call.
 
     Small calls of the same signature are merged into batches if the signature is in `merged`, the
-    set of those whose rows are independent. If a batch fails, its calls run again one by one, so
-    that no call fails because of another. Other calls run alone, and long calls run one at a time.
+    set of the signatures whose rows are independent. If a batch fails, its calls run again one by
+    one, so that no call fails because of another. Other calls run alone, and long calls run one at
+    a time.
     """
 
     def __init__(self, functions, merged, options):
@@ -46,7 +47,10 @@ class SignatureRunner:
 
     @property
     def is_stuck(self):
-        """`True` if calls that exceeded their time limit block calls that are not long."""
+        """`True` if short calls cannot run because of calls that exceeded their time limit.
+
+        A long call has a thread of its own, so it does not block short calls.
+        """
         return self._lanes[BATCHED].is_stuck or self._lanes[SINGLE].is_stuck
 
     async def run(self, call):

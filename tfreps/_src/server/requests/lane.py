@@ -59,7 +59,7 @@ class Lane:
 
     @property
     def is_stuck(self):
-        """`True` if, in each thread, a call has run 1 second longer than its `Ticket.limit`."""
+        """`True` if every thread runs a call that exceeded its `Ticket.limit` by over 1 second."""
         now = time.monotonic()
         return sum(late < now for late in self._running.values()) >= self._threads
 

@@ -12,12 +12,24 @@ LONG_SHARE = 8  # a request with more than 1/8 of the allowed tokens is a long o
 
 
 def choose_queue(inputs: dict[str, np.ndarray], counter, options) -> str:
-    """Checks the size of a request; returns its queue, `"batched"`, `"single"` or `"long"`.
+    """Checks the size of a request, and chooses the queue in which its call waits.
 
-    A request is long if it has more than 1/8 of the allowed tokens after padding, or a text of more
-    than 16,384 bytes. Any other request is batched if it has at most `max_batch_size` rows, and if
-    `max_batch_size` rows, each as long as its longest row, have at most `max_tokens` tokens.
-    `counter` is the `RequestCounter` of the model.
+    Args:
+        inputs: dict from the names of inputs to arrays.
+        counter: `RequestCounter` of the model.
+        options: `ServerOptions` with the limits.
+
+    Returns:
+        str. The queue:
+
+        - `"long"` if the request has more than 1/8 of the allowed tokens after padding, or a text
+          of more than 16,384 bytes.
+        - `"batched"` if the request has at most `max_batch_size` rows, and `max_batch_size` rows of
+          the length of its longest row have at most `max_tokens` tokens.
+        - `"single"` otherwise.
+
+    Raises:
+        ServingError: If the request exceeds a limit.
     """
     longest_bytes = check_bytes(inputs, options.max_text_mb * MEGABYTE)
     size = counter.size(inputs, options.max_text_tokens, options.max_tokens)

@@ -55,10 +55,18 @@ class ServingCore:
         return Ticket(limit if seconds is None else min(seconds, limit), limit)
 
     async def predict(self, which, prepare, ticket, size):
-        """Parses a request of `size` bytes, runs its call and returns the response.
+        """Parses a request, and runs the call of a model that it asks for.
 
-        `which` are the arguments of `ModelPool.lease`. `prepare` takes the version number, the
-        `Servable` and the ticket, and returns a `Call`; see `Servable.prepare`.
+        Args:
+            which: Tuple of the name, version and label of the model: the arguments of
+                `ModelPool.lease`.
+            prepare: Function of the version number, the `Servable` and the ticket that parses the
+                request and returns a `Call`; see `Servable.prepare`.
+            ticket: `Ticket` with the time limit of the request.
+            size: int. Size of the request in bytes. Large requests are parsed in a thread.
+
+        Returns:
+            The response that the call wrote.
         """
         return await self.respond(self._predict, which, prepare, size, ticket=ticket)
 

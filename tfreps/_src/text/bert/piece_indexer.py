@@ -126,11 +126,13 @@ class PieceIndexer(tf.Module):
 def piece_texts(
     texts: Iterable[str], tokenizer: PieceTokenizer, max_length: int | None = None
 ) -> tuple[list[list[str]], int]:
-    """Returns the pieces of texts, with start and separator tokens, and how many were truncated.
+    """Splits texts into pieces, and truncates them to `max_length` pieces.
 
-    Pieces that are not in the vocabulary are replaced with the unknown token. The first result is a
-    list of lists of str. The second result is the number of texts that were truncated to
-    `max_length` pieces.
+    Returns:
+        Tuple `(pieces, num_truncated)`. `pieces` is a list of lists of str: the pieces of each
+        text between the start and separator tokens, which count toward `max_length`. Pieces that
+        are not in the vocabulary are replaced with the unknown token. `num_truncated` is the number
+        of texts that were truncated.
     """
     check_list("`texts`", texts)
     max_pieces = tokenizer.max_pieces(max_length)

@@ -89,9 +89,17 @@ class WordPieceGraph(tf.Module):
         ids: tf.Tensor,
         starts: tf.Tensor,
     ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-        """Adds a column with the longest next piece of each word that has characters left.
+        """Finds the next piece of each word that has characters left.
 
-        Returns the new values of `known`, `ids` and `starts`.
+        Args:
+            words: str, shape `[W]`. The words.
+            lengths: int32, shape `[W]`. Number of characters of each word.
+            known: bool, shape `[W]`. False for words that cannot be split into pieces.
+            ids: int32, shape `[W, P]`. Ids of the pieces found so far; -1 means no piece.
+            starts: int32, shape `[W]`. Number of characters that these pieces cover.
+
+        Returns:
+            Tuple of the new `known`, `ids` (with one more column) and `starts`.
         """
         sizes = tf.range(1, self.longest_piece + 1)  # [S]
         positions = tf.where(known & (starts < lengths))  # [A, 1]

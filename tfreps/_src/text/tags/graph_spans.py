@@ -6,14 +6,20 @@ from tfreps._src.text.tags.tag_schemes import SpanRules
 
 
 def ended_spans(tags: tf.Tensor, rules: SpanRules) -> tuple[tf.Tensor, tf.Tensor]:
-    """Returns the type and the start of the span, if any, that ends just before each position.
+    """Finds the same spans as `tfreps.text.tags.spans`, and where each of them ends.
 
-    The spans are those that `tfreps.text.tags.spans` finds. A position is inside a span if the last
-    start up to this position is at or after the last position that does not continue a span.
-    `tags`, int32 `[N]`, are consecutive sentences, each followed by the boundary, whose id is K.
-    The types are indices in `rules.type_names`, or -1 where no span ends; both results are int32
-    `[N]`.
+    Args:
+        tags: int32, shape `[N]`. The tag ids of consecutive sentences, each followed by K, the id
+            of the sentence boundary.
+        rules: `SpanRules` of the K tags.
+
+    Returns:
+        Tuple `(types, starts)` of two int32 tensors `[N]`. If a span ends just before a position,
+        its type, an index in `rules.type_names`, and its start are at this position. Elsewhere, the
+        type is -1, and the start has no meaning.
     """
+    # A position is inside a span if the last start up to this position is at or after the last
+    # position that does not continue a span.
     boundary = len(rules.types) - 1
     before = tf.concat([[boundary], tags], axis=0)[:-1]
     pair = before * (boundary + 1) + tags  # [N]

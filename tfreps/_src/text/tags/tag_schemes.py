@@ -171,12 +171,18 @@ def allowed_transitions(tags: Sequence[str], scheme: Scheme | None) -> np.ndarra
 
 
 class SpanRules(NamedTuple):
-    """Arrays that define the spans in sequences of tag ids; id K is the sentence boundary.
+    """Arrays that define the spans in sequences of the ids of K tags.
 
-    `starts`, `continues` and `closes`, bool `[K + 1, K + 1]`, are indexed `[before, tag]` and
-    contain the results of the functions of these names. `types`, int32 `[K + 1]`, contains the
-    index of each tag's type in `type_names`, or -1 for `O` and the boundary. `type_names` contains
-    the types in alphabetical order.
+    The first three arrays are indexed by the id of the previous tag and the id of the tag. The id K
+    represents the sentence boundary.
+
+    Attributes:
+        starts: bool `[K + 1, K + 1]`. True where a span starts; see the function `starts`.
+        continues: bool `[K + 1, K + 1]`. True where the tag continues the span of the previous tag.
+        closes: bool `[K + 1, K + 1]`. True where a span that ends at the previous tag is complete.
+        types: int32 `[K + 1]`. The index in `type_names` of the type of each tag; -1 for `O` and
+            the boundary.
+        type_names: tuple of str. The types in alphabetical order.
     """
 
     starts: np.ndarray
