@@ -16,7 +16,7 @@ taggers, classifiers and text embedders are `default` (raw text) and `tokens`; a
 `vectors`, too. Models with a biLM of ELMoForManyLangs can only be exported as a SavedModel.
 
 --explain adds the signature `explain`. Depending on the model, it returns the 5 best tag sequences
-and the marginal probabilities of the tags, attention weights, or the surprise of each token (of a
+and the marginal probabilities of the tags, attention weights, or the surprisal of each token (of a
 biLM with a softmax). With --wordpiece, the texts of a BERT model are tokenized by TensorFlow Text,
 which TensorFlow Serving includes.
 """

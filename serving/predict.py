@@ -8,8 +8,8 @@ BERT model or text embedder, the object also contains the number of tokens (for 
 their number), the shapes of all outputs and the first numbers of `default` or, for a text embedder,
 `vectors` (with --full, all numbers of all outputs). For a tagger, it contains the tokens, tags,
 confidences and, with a tag scheme, spans. For a classifier, it contains the number of tokens, the
-label and its probability (with --full, also those of all labels). Sentences are read from the
-command line, from --file, or from standard input, one per line (UTF-8).
+label and its probability (with --full, the probabilities of all labels). Sentences are read from
+the command line, from --file, or from standard input, one per line (UTF-8).
 
 Load only exports that you trust: a SavedModel is a program, and this command does not check it (see
 SECURITY.md).

@@ -5,9 +5,9 @@ Every DIR is the base path of a model: it contains numbered versions, such as th
 is loaded and warmed up, and then replaces the previous one. If the new version cannot be loaded,
 the error is reported and the previous version is still served. --page adds a web page that shows
 the outputs of all models for a text. For exports that were made with --explain, the outputs include
-the best tag sequences, attention weights or the surprise of each token. Serve only exports that you
-trust: a SavedModel is a program (see SECURITY.md). On Ctrl-C or SIGTERM, the server finishes all
-accepted requests and then stops with exit code 0, or with 1 if requests are unfinished after
+the best tag sequences, attention weights or the surprisal of each token. Serve only exports that
+you trust: a SavedModel is a program (see SECURITY.md). On Ctrl-C or SIGTERM, the server finishes
+all accepted requests and then stops with exit code 0, or with 1 if requests are unfinished after
 --grace-seconds. A second signal stops it at once with exit code 130 (Ctrl-C) or 143 (SIGTERM). To
 query the server, run, for example,
 

@@ -116,8 +116,8 @@ def threshold_of(options, trained):
 def with_threshold(prediction, names, threshold):
     """Returns a copy of a prediction, with the label that the threshold selects.
 
-    This is `names[1]` if its probability is at least `threshold`, otherwise `names[0]`. If
-    `threshold` is `None`, the prediction is returned unchanged.
+    The label is `names[1]` if the probability of `names[1]` is at least `threshold`, otherwise
+    `names[0]`. If `threshold` is `None`, the prediction is returned unchanged.
     """
     if threshold is None:
         return prediction

@@ -350,7 +350,7 @@ def first_pass(options):
 def marker(options, bilm, text_digest):
     """Returns a dict of the options and of hashes of the model and the text.
 
-    With `--resume`, the dict must be equal to that of the unfinished file.
+    With `--resume`, the dict must be equal to the dict that is stored with the unfinished file.
     """
     config = {key: value for key, value in bilm.get_config().items() if key != "name"}
     digest = hashlib.sha256(json.dumps(config, sort_keys=True, default=str).encode())

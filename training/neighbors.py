@@ -174,7 +174,7 @@ def missing(word, words, options):
 def embed(found, sentences):
     """Returns the vectors of all tokens for comparison by cosines, float array `[N, D]`.
 
-    They are the outputs of the top layer minus the mean of all tokens, scaled to length 1.
+    A vector is the output of the top layer, minus the mean over all tokens, scaled to length 1.
     """
     vectors = np.concatenate(found.encode(sentences, layers="top"))
     vectors -= vectors.mean(axis=0)

@@ -165,7 +165,8 @@ def make_model(options, vocabulary):
 def make_batches(options, model, vocabulary, share):
     """Returns the training batches of this worker, and a dict of the counts of the whole text.
 
-    The text is read once, so that errors in it are raised before training starts.
+    `share` is the `DataShare` of this worker: its files, its rows of a batch and its seed. The text
+    is read once, so that errors in it are raised before training starts.
     """
     files = share.files(data.find_files(options.train))
     rows = share.part("batch_size", options.batch_size)
@@ -188,8 +189,9 @@ def make_batches(options, model, vocabulary, share):
 def make_held_out(options, model, vocabulary, counts, share):
     """Returns the batches of --validation, and a sample of the training batches for comparison.
 
-    Both are `None` without --validation. The sample is also `None` without a sampled softmax. If
-    each worker reads its own files, the sample is drawn from the first file only.
+    `counts` are the counts of the training text, and `share` is the `DataShare` of this worker.
+    Both results are `None` without --validation. The sample is also `None` without a sampled
+    softmax. If each worker reads its own files, the sample is drawn from the first file only.
     """
     if not options.validation:
         return None, None

@@ -21,8 +21,8 @@ JSON of `tfreps.inference.TaggedText.asdict`:
 probabilities of the tags) have one entry per token.
 ``spans`` is left out if the model has no tag scheme; ``start`` and ``end`` count tokens from 0,
 and ``end`` is exclusive. The ``text`` of a span is the part of the raw text, or the tokens joined
-by spaces if the input is tokenized. Its ``confidence`` is its posterior probability: the sum of
-those of all tag sequences that contain it.
+by spaces if the input is tokenized. The ``confidence`` of a span is its posterior probability: the
+sum of the probabilities of all tag sequences that contain it.
 """
 
 import json

@@ -261,8 +261,8 @@ def smooth(model, counts, options, score):
 def learn_more(model, ids, counts, smoothing, options, score):
     """Trains the model with Baum-Welch, selects one of the steps, and returns a dict of results.
 
-    The weights after the selected step become those of the model. It is the step that is best on
-    the validation data or, without such data, the last one.
+    The selected step is the one with the best score on the validation data or, without such data,
+    the last step. The model gets the weights after this step.
     """
     steps, kept = [], (score() if score else None, 0, model.get_weights())
 
