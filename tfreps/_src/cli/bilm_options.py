@@ -44,7 +44,10 @@ FLAGS = {"weights_file": "--elmo-weights", "initial_state": "--elmo-initial-stat
 
 
 def reading_options(bilm) -> dict:
-    """Returns a dict of the arguments of a reader in `tfreps.data` that depend on the biLM."""
+    """Returns a dict of the arguments of a reader in `tfreps.data` that depend on the biLM.
+
+    These are `bidirectional`, `characters` and `max_characters`.
+    """
     return {
         "bidirectional": bilm.bidirectional,
         "characters": "table" if bilm.vocabulary_size is None else None,

@@ -369,9 +369,10 @@ class Command:
         return given
 
     def _earlier(self, path):
-        """Returns a dict of the options that a resumed run inherits from its options.json, `path`.
+        """Reads the options of the run to resume from `path`, the options.json of the run.
 
-        The dict is empty if the file does not exist or contains no options.
+        Returns a dict of the options that also apply to the resumed run. It is empty if the file
+        does not exist or contains no options.
         """
         options = read_json(path).get("options") if path.is_file() else None
         if not isinstance(options, dict):

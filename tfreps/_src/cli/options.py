@@ -132,7 +132,10 @@ def _short(number):
 
 
 def from_json(value, option: Option):
-    """Converts a value from a JSON file to the type of the option, and checks its choices."""
+    """Converts a value from a JSON file to the type of its option, and returns the result.
+
+    Raises an error if the value has another type or is not one of the choices of the option.
+    """
     if value is None and option.default is None:
         return None
     if option.kind is bool:

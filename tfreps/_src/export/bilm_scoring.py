@@ -100,8 +100,8 @@ class Scoring:
     def _nll(self, features, targets):
         """Returns the negative log-probability of each target in nats, float32 `[N, T]`.
 
-        `features`, `[N, T, P]`, are the outputs of the last layer from which the softmax predicts
-        `targets`, `[N, T]`.
+        The softmax predicts `targets`, `[N, T]`, from `features`, `[N, T, P]`, the outputs of the
+        last layer of one direction.
         """
         shape = tf.shape(targets)
         features = tf.reshape(features, [1, -1, self.bilm.projection_dim])

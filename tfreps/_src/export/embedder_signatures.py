@@ -8,13 +8,13 @@ from tfreps._src.export.labeling_signatures import TextSignatures
 class EmbedderSignatures(TextSignatures):
     """Signatures of an exported text embedder: `default`, `tokens` and `explain`.
 
-    All truncate texts to `trained.max_length` tokens or pieces, and return
+    All three signatures truncate texts to `trained.max_length` tokens or pieces, and return
 
         vectors         float32 [N, D], the vector of each text
         sequence_len    int32 [N], the number of tokens or pieces that were read
 
-    The text of the default prompt is put before each text. If the model reads tokens, the signature
-    `tokens` does not add it. `explain` also returns the `tokens` or pieces that were read, and the
+    The text of the default prompt is put before each text, except by the signature `tokens` of a
+    model that reads tokens. `explain` also returns the `tokens` or pieces that were read, and the
     attention of a Transformer.
 
     Args:

@@ -39,9 +39,10 @@ def explain_tags(model, features):
 
 
 def explain_label(model, features):
-    """Returns a dict with `token_weights`, float32 `[N, T]`, if a classifier pools by attention.
+    """Computes the weight of each token in a classifier that pools the tokens by attention.
 
-    The weights are 0 on padding. For other poolings, the dict is empty.
+    Returns a dict with `token_weights`, float32 `[N, T]`, which are 0 on padding. For a classifier
+    with another pooling, the dict is empty. `features` are passed to `call` of `model`.
     """
     if model.pooling != "attention":
         return {}

@@ -118,7 +118,7 @@ def _finish_file(temporary: pathlib.Path, target: pathlib.Path, durable: bool) -
 
 
 def _remove_leftovers(target: pathlib.Path) -> None:
-    """Removes the temporary files for `target` that processes which have ended left behind."""
+    """Removes temporary files for the path `target` that were left by ended processes."""
     for name in os.listdir(target.parent):
         if name.startswith(f".{target.name}."):
             process_id = _process_id(name)

@@ -125,8 +125,9 @@ class EmbeddingsFile:
         Args:
             sentence_to_index: dict from each sentence to its number as a string. If `None`, the
                 array `sentence_to_index` is not written.
-            digests: list of int. Digest of the tokens of each sentence, by number.
-                If `None`, the array `token_digests` is not written. Defaults to `None`.
+            digests: list of int. Digest of the tokens of each sentence, in the order of the
+                sentence numbers. If `None`, the array `token_digests` is not written. Defaults to
+                `None`.
 
         Raises:
             ValueError: If the file is already complete.

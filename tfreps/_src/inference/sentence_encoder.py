@@ -159,7 +159,10 @@ class SentenceEncoder:
         return self._chosen(layers).numpy()
 
     def _choose(self, layers: tf.Tensor) -> tf.Tensor:
-        """Returns the requested vectors: `[B, L+1, T, 2P]` for `"all"`, otherwise `[B, T, 2P]`."""
+        """Selects or sums the layers, `[B, L+1, T, 2P]`, as the constructor argument `layers` says.
+
+        Returns the vectors as `dtype`: `[B, L+1, T, 2P]` for `"all"`, otherwise `[B, T, 2P]`.
+        """
         if self._factors is not None:
             layers = tf.einsum("l,bltd->btd", self._factors, layers)
         elif self._layer is not None:

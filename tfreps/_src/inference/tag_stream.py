@@ -281,7 +281,7 @@ class TagStream:
         return found
 
     def _drop_tokens(self):
-        """Removes those of the stored tokens that no later update needs."""
+        """Removes the stored tokens that no later update needs."""
         needed = min(self._num_final, self._num_encoded - self._windows.left)
         if self._spans is not None and self._spans.start is not None:
             needed = min(needed, self._spans.start)
@@ -305,7 +305,10 @@ class _Windows(NamedTuple):
     on_grid: bool
 
     def num_ready(self, num_encoded: int, num_tokens: int) -> int:
-        """Returns how many of the first `num_tokens` tokens of a stream have final emissions."""
+        """Returns how many of the `num_tokens` complete tokens of a stream have final emissions.
+
+        `num_encoded` is the number of tokens whose emissions are already final.
+        """
         ready = num_tokens - self.right
         return max(num_encoded, ready - ready % self.stride if self.on_grid else ready)
 

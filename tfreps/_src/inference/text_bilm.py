@@ -81,7 +81,8 @@ class TextBiLM(LoadedModel):
             text: str, or iterable of raw texts or lists of tokens.
 
         Returns:
-            `TextVectors` with all layers; for several texts, a list of `TextVectors`.
+            `TextVectors` with the vectors of all layers; for several texts, a list of
+            `TextVectors`.
 
         Raises:
             ValueError: If the biLM has `initial_state="carry"`, or if it reads token ids and there

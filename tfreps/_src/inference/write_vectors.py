@@ -29,8 +29,9 @@ def write_vectors(
 ) -> None:
     """Writes blocks of vectors, `[n, D]` each, to a new file atomically.
 
-    A NumPy file contains the array of all vectors, of shape `[N, D]`. An HDF5 file contains it as
-    the data set `vectors`. `shape` is `(N, D)`, and `dtype` is the data type in the file.
+    A NumPy file contains one array of all vectors, of shape `[N, D]`. An HDF5 file contains the
+    same array as the data set `vectors`. `shape` is `(N, D)`, and `dtype` is the data type in the
+    file.
     """
     check_suffix(path)
     target = pathlib.Path(path)

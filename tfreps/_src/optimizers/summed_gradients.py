@@ -61,7 +61,10 @@ def sum_gradients(gradients: Sequence[Gradient | None]) -> Sequence[Gradient | N
 
 
 def with_distinct_rows(gradient: Gradient) -> Gradient:
-    """Returns `tf.IndexedSlices` with the values of equal indices summed; tensors are unchanged."""
+    """Sums the rows of a sparse gradient that have the same index.
+
+    Returns `tf.IndexedSlices` with distinct indices. A dense gradient is returned unchanged.
+    """
     if not isinstance(gradient, tf.IndexedSlices):
         return gradient
     indices, which = tf.unique(gradient.indices)

@@ -33,12 +33,13 @@ def learning_curves_figure(
     Args:
         histories: dict from names of runs to the paths of their `history.jsonl` files.
         metrics: list of str. Names of the metrics to draw, such as `["loss"]`. If `None`, all
-            metrics are drawn, except for those of the training process (such as
-            `"training/learning_rate"`), which are drawn only if there are no others. Defaults to
-            `None`.
+            metrics are drawn, except for metrics of the training process, such as
+            `"training/learning_rate"`, which are drawn only if there are no other metrics. Defaults
+            to `None`.
         x_axis: str. The horizontal axis: `"epoch"` draws the metrics that were measured at the end
-            of each epoch; `"step"` also draws those that were measured in between. If `None`, it is
-            `"epoch"` if every history has epochs, and `"step"` otherwise. Defaults to `None`.
+            of each epoch; `"step"` also draws metrics that were measured within epochs. If `None`,
+            the axis is `"epoch"` if every history has epochs, and `"step"` otherwise. Defaults to
+            `None`.
 
     Returns:
         A `matplotlib.figure.Figure`.

@@ -20,7 +20,10 @@ def cache_folder() -> pathlib.Path:
 
 
 def folder_of(kind: str, source: str) -> pathlib.Path:
-    """Returns the folder in the cache for the files of a source, such as a URL."""
+    """Returns the folder in the cache for the files of a source, such as a URL.
+
+    `kind` is the name of the parent folder, such as `"urls"`.
+    """
     return cache_folder() / kind / hashlib.sha256(source.encode()).hexdigest()[:16]
 
 

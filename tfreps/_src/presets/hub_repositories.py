@@ -161,8 +161,8 @@ def _modules(folder: pathlib.Path) -> dict[str, str]:
 def _has_weights(folder: pathlib.Path) -> bool:
     """Returns True if a folder contains weights or an adapter.
 
-    A folder with only an adapter, which tfreps cannot read, counts as well: the error that is
-    raised when it is opened says what to do.
+    An adapter counts although tfreps cannot read it, because opening the folder raises an error
+    that says what to do.
     """
     return any(file.suffix in WEIGHTS or file.name == ADAPTER for file in folder.glob("*"))
 

@@ -145,7 +145,7 @@ def evaluate_classifier(
 def _tag_calibration(
     y_true: Sequence[Sequence[str]], predictions: Sequence["TaggedText"]
 ) -> dict[str, float]:
-    """Returns the calibration errors of predicted tags and spans.
+    """Computes the calibration errors of predicted tags and spans.
 
     Returns:
         dict with the float values `calibration_error`, if there are tags, and

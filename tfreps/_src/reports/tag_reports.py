@@ -30,7 +30,7 @@ class LabelReport(TypedDict):
 
 
 class TransitionReport(TypedDict):
-    """Numbers of illegal transitions, of all transitions, and of sentences with illegal ones."""
+    """Result of `illegal_transition_report`: numbers of transitions and sentences."""
 
     illegal: int
     transitions: int

@@ -141,7 +141,10 @@ def _kind(model):
 
 
 def _function(model):
-    """Returns a function from a dict of features to a dict of the numeric outputs of a model."""
+    """Returns a function that computes the numeric outputs of a tagger, classifier or embedder.
+
+    The function takes a dict of features, and returns a dict of outputs.
+    """
 
     def function(features):
         if isinstance(model, Classifier):
