@@ -296,7 +296,7 @@ class BiLMPretrainer(OwnLossModel, keras.Model):
 
     @property
     def _row_variables(self):
-        """Carried LSTM states, one row per row of the global batch."""
+        """List of the variables of the carried LSTM states, with one row per row of the batch."""
         return self.carried
 
     def _fixed_state(self, batch_size):

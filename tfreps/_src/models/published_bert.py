@@ -41,7 +41,7 @@ class PublishedEncoder(PresetMethods):
             **options: Further options of `BertEncoder`.
 
         Returns:
-            `BertEncoder`.
+            `BertEncoder` with the weights of the source.
 
         Raises:
             ValueError: If the source cannot be found or downloaded, if it contains no
@@ -100,7 +100,7 @@ class PublishedEncoder(PresetMethods):
                 `num_heads` or `normalize_positions`, which default to 12 and `True` here.
 
         Returns:
-            `BertEncoder`.
+            `BertEncoder` with the weights of the source.
 
         Raises:
             ValueError: If a file is missing, incomplete or damaged, if the files do not match each
@@ -178,7 +178,7 @@ class PublishedPretrainer(PresetMethods):
             **encoder_options: Further options of the encoder.
 
         Returns:
-            `BertPretrainer`.
+            `BertPretrainer` with the weights of the source.
 
         Raises:
             ValueError: If the source cannot be found or downloaded, if it contains no masked-token
@@ -226,7 +226,7 @@ class PublishedPretrainer(PresetMethods):
             **encoder_options: Further options of the encoder that replace those of the checkpoint.
 
         Returns:
-            `BertPretrainer`.
+            `BertPretrainer` with the weights of the source.
 
         Raises:
             ValueError: If `BertEncoder.from_pretrained` rejects the checkpoint, if the masked-token

@@ -43,7 +43,7 @@ class PublishedBiLM(PresetMethods):
             **options: Further options of `BiLM`.
 
         Returns:
-            `BiLM`.
+            `BiLM` with the weights of the source.
 
         Raises:
             ValueError: If the source cannot be found or downloaded, if it contains no biLM, or if
@@ -100,7 +100,7 @@ class PublishedBiLM(PresetMethods):
             **options: Further options of `BiLM` that replace those of the source.
 
         Returns:
-            `BiLM`.
+            `BiLM` with the weights of the source.
 
         Raises:
             ValueError: If a file is missing or damaged, an option is missing or invalid, or the
@@ -166,7 +166,7 @@ class PublishedManyLangs(PresetMethods):
             initial_state, max_batch_size, dropout, trainable, dtype: As in `from_pretrained`.
 
         Returns:
-            `ManyLangsBiLM`.
+            `ManyLangsBiLM` with the weights of the source.
 
         Raises:
             ValueError: If the source cannot be found or downloaded, if it contains no such biLM, or
@@ -208,7 +208,7 @@ class PublishedManyLangs(PresetMethods):
                 is Keras's default.
 
         Returns:
-            `ManyLangsBiLM`.
+            `ManyLangsBiLM` with the weights of the source.
 
         Raises:
             ValueError: If a file is missing or damaged, an option is missing or invalid, or the
@@ -253,7 +253,7 @@ class PublishedElmo(PresetMethods):
             **options: Options of `keras.Model`, such as `name`.
 
         Returns:
-            `Elmo`.
+            `Elmo`: the one in the source, or a new one on the biLM in the source.
 
         Raises:
             ValueError: If the source cannot be found or downloaded, if it contains no biLM, or if

@@ -35,7 +35,7 @@ class PublishedEmbedder(PresetMethods):
             encoder_options, scale, trainable, dtype: As in `from_pretrained`.
 
         Returns:
-            `SentenceEmbedder`.
+            `SentenceEmbedder` with the weights of the source.
 
         Raises:
             ValueError: If the source cannot be found or downloaded, if it contains no such model,
@@ -75,7 +75,7 @@ class PublishedEmbedder(PresetMethods):
                 (the default), it is Keras's default.
 
         Returns:
-            `SentenceEmbedder`.
+            `SentenceEmbedder` with the weights of the source.
 
         Raises:
             ValueError: If the folder has other modules or another order of modules, another kind of

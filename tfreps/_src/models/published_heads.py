@@ -43,7 +43,7 @@ class PublishedClassifier(PresetMethods):
             **options: Further options of `Classifier`.
 
         Returns:
-            `Classifier`.
+            `Classifier` with the weights of the source.
 
         Raises:
             ValueError: If the source cannot be found or downloaded, if it contains no classifier,
@@ -105,7 +105,7 @@ class PublishedClassifier(PresetMethods):
                 `linear`: the head is a single dense layer over the pooled output.
 
         Returns:
-            `Classifier`.
+            `Classifier` with the weights of the source.
 
         Raises:
             ValueError: If `BertEncoder.from_pretrained` rejects the checkpoint, the head is missing
@@ -173,7 +173,7 @@ class PublishedTagger(PresetMethods):
             **options: Further options of `Tagger`.
 
         Returns:
-            `Tagger`.
+            `Tagger` with the weights of the source.
 
         Raises:
             ValueError: If the source cannot be found or downloaded, if it contains no tagger, or if
@@ -235,7 +235,7 @@ class PublishedTagger(PresetMethods):
             **options: Further options of `Tagger`.
 
         Returns:
-            `Tagger`.
+            `Tagger` with the weights of the source.
 
         Raises:
             ValueError: If `BertEncoder.from_pretrained` rejects the checkpoint, the checkpoint has

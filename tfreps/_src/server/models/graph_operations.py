@@ -79,7 +79,7 @@ def check_operations(model, folder) -> None:
 
 
 def check_asset(name, folder):
-    """Raises a ValueError if an asset, or the file to which it links, is outside of its model.
+    """Raises a ValueError if an asset, or the file it links to, is not in the model's folder.
 
     Args:
         name: str. Name of the asset in the model.
@@ -228,10 +228,12 @@ def plain(name):
 def asset_arguments(graph, by_nodes, by_functions):
     """Returns a function from the name of a graph function to the set of its asset arguments.
 
-    The set contains the names of those arguments whose value is always an asset of the model: the
-    object graph binds the argument to an asset, or every caller passes an asset argument of its
-    own, as in a SavedModel that was loaded and saved again. `by_nodes` and
-    `by_functions` are the references (see `calls`) of the main graph and of all functions.
+    An asset argument is one whose value is always an asset of the model: the object graph binds
+    the argument to an asset, or every caller passes one of its own asset arguments, as in a
+    SavedModel that was loaded and saved again. The set contains the names of the arguments.
+
+    `by_nodes` is a list of the names of functions to which the main graph refers, and
+    `by_functions` a list of those to which other functions refer; see `calls`.
     """
     functions = {function.signature.name: function for function in graph.graph_def.library.function}
     found = {}
@@ -266,9 +268,9 @@ def asset_arguments(graph, by_nodes, by_functions):
 
 
 def by_objects(graph, signature):
-    """Returns the set of those arguments of a function that the object graph binds to assets.
+    """Returns the names of the arguments of a function that the object graph binds to assets.
 
-    An argument is represented by its name. `signature` is the `OpDef` of the function.
+    The names are a set of str. `signature` is the `OpDef` of the function.
     """
     objects = graph.object_graph_def
     if signature.name not in objects.concrete_functions:
