@@ -53,7 +53,7 @@ class Command:
 
     Flags override `--set KEY=VALUE`, which overrides `--config FILE`, which overrides the defaults.
     If the command has the options `run` and `resume`, the options of the run to resume replace the
-    defaults, except those that apply to a single command (`OF_A_COMMAND`). `--help` shows the
+    defaults, except options that apply to one command only (`OF_A_COMMAND`). `--help` shows the
     common options, and `--help-all` also the advanced ones and the keys (`level` of `Option`).
 
     Args:
@@ -132,7 +132,7 @@ class Command:
         return re.sub(r"`([\w=]+)`", flag, text)
 
     def parse(self, argv: list[str] | None = None) -> argparse.Namespace:
-        """Parses and checks the arguments `argv`, by default those of this process.
+        """Parses and checks the arguments `argv`, by default the arguments of this process.
 
         Returns a Namespace with the value of each option. After the help is printed, or after an
         error of `argparse`, SystemExit is raised.

@@ -46,7 +46,7 @@ def read_texts(
     """Yields the lines of a file, or of standard input for `"-"`, in blocks (lists of str).
 
     A block ends when it has `at_once` lines or at least 262,144 characters. If the lines are read
-    from a terminal, each line is a block of its own. Lines have no line endings and no surrounding
+    from a terminal, each line is a separate block. Lines have no line endings and no surrounding
     white space. A file whose name ends in `.gz` is decompressed.
     """
     if os.fspath(path) == "-" and not sys.stdin.closed and sys.stdin.isatty():

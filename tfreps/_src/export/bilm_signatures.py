@@ -34,7 +34,7 @@ class BiLMSignatures(Signatures):
                         it is word_character_ids and takes word_character_ids int32 [N, T, 1 + C],
                         as returned by its tfreps.text.WordCharIndexer
 
-    They return, with zeros on padding,
+    The three signatures return, with zeros on padding,
 
         word_emb        float32 [N, T, P], the token vectors, without context
         lstm_outputs1, ..., lstm_outputsL        float32 [N, T, 2P]

@@ -137,7 +137,11 @@ class TextSignatures(Signatures):
         return explain(self.model, features)
 
     def _read(self, text):
-        """Returns the features of raw text `[N]`, its tokens `[N, T]`, and their number `[N]`."""
+        """Tokenizes raw texts, `[N]`, and truncates them if the model limits their length.
+
+        Returns the dict of features for the model, the tokens or pieces `[N, T]`, and the number of
+        tokens or pieces in each text, `[N]`.
+        """
         if self.reads_pieces:
             return read_pieces(self.indexer, text, self.trained.max_length)
         tokens = tokenize(text, self.trained.tokens)  # [N, T]

@@ -210,7 +210,9 @@ def write_notes(
     functions: Mapping[str, Any],
     overwrite: bool = False,
 ) -> None:
-    """Writes README.md and the configuration files atomically, replacing those of earlier versions.
+    """Writes README.md and the configuration files of an exported model atomically.
+
+    Existing files of earlier versions are replaced.
 
     The name of the folder `base` is the name of the model. README.md describes the version number
     `version`. `functions` maps the name of each signature to its concrete function. Files with

@@ -70,7 +70,7 @@ class Signatures:
         return functions
 
     def more_functions(self) -> dict[str, Any]:
-        """Returns the traced functions of signatures other than those that all exports have.
+        """Returns the traced functions of signatures other than `default`, `tokens` and `explain`.
 
         Returns a dict from names to traced functions. In the base class, the dict is empty;
         subclasses with further signatures override this method.

@@ -93,8 +93,8 @@ class ModelCard:
 def measured(results: Mapping[str, Any]) -> dict[str, dict[str, float]]:
     """Selects metrics for a model card from the results of a run.
 
-    Returns a dict with the keys `"validation"` and `"test"`, each of which has a dict from the
-    names of metrics to their values. A part of the data that has no metrics is omitted.
+    Returns a dict that maps `"validation"` and `"test"` to dicts from the names of metrics to
+    values. A part of the data that has no metrics is omitted.
     """
     found = {}
     for part in ("validation", "test"):

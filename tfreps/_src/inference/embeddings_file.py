@@ -34,8 +34,8 @@ class EmbeddingsFile:
 
     Args:
         path: str or path-like. Path of the file.
-        options: JSON-serializable dict. All options that the vectors depend on. They are stored in
-            the file as the attribute `tfreps_options`.
+        options: JSON-serializable dict. All options that the vectors depend on. The file
+            stores this dict as the attribute `tfreps_options`.
         resume: bool. Whether to continue an earlier run with the same options. Defaults to
             `False`.
         overwrite: bool. Whether to replace an existing file. An unfinished file is deleted at

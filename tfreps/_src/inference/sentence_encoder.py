@@ -29,7 +29,7 @@ class SentenceEncoder:
     in segments; the LSTM states are passed from segment to segment in both directions, so that
     only the vectors of the sentence take memory in proportion to its length. The context-free
     vector of a token is computed once per batch, or only once in total if the token was passed to
-    `cache_tokens`. The results differ from those of the `BiLM` only by rounding.
+    `cache_tokens`. The results equal the outputs of the `BiLM` up to rounding.
 
     Args:
         bilm: `BiLM` or `ManyLangsBiLM` with `initial_state` `"zero"` or `"warm"`.
@@ -107,7 +107,7 @@ class SentenceEncoder:
     ) -> None:
         """Computes context-free vectors of tokens and stores them for later calls to `encode`.
 
-        They replace the vectors that an earlier call to `cache_tokens` stored.
+        The stored vectors replace the vectors of an earlier call to `cache_tokens`.
 
         Args:
             tokens: iterable of str. Distinct tokens, usually the most frequent ones. The vector of
@@ -127,7 +127,7 @@ class SentenceEncoder:
         """Computes the vectors of sentences.
 
         Args:
-            sentences: iterable of lists of str. Tokenized sentences, which may be empty.
+            sentences: iterable of lists of str. Tokenized sentences. A sentence may be empty.
 
         Yields:
             Tuples `(number, vectors)`, one per sentence, from the shortest sentence to the longest.

@@ -27,8 +27,8 @@ class TextBiLM(LoadedModel):
         vocabulary: `tfreps.text.Vocabulary`. Required if the biLM reads token ids or if the softmax
             of the model is used. Defaults to `None`.
         initial_state: str. LSTM state at the start of each batch, as defined in `BiLM`: `"zero"`,
-            `"warm"` or `"carry"`. Texts cannot be encoded with `"carry"`. If `None`, the model's
-            own option is used. Defaults to `None`.
+            `"warm"` or `"carry"`. Texts cannot be encoded with `"carry"`. If `None`, the
+            option with which the model was created applies. Defaults to `None`.
         source: str or path-like. Path, name or address that the model was loaded from. Defaults to
             `None`.
 

@@ -37,8 +37,8 @@ def plot_run(
             `None`.
 
     Returns:
-        A list of messages (str) for the user. They explain why there are no plots, why a plot
-        could not be drawn, or which characters no font has. The list is empty if there is nothing
+        A list of messages (str) for the user, which say why there are no plots, why a plot could
+        not be drawn, or which characters no font has. The list is empty if there is nothing
         to report.
     """
     try:

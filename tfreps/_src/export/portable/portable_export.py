@@ -83,8 +83,8 @@ class WrittenPortableExport(NamedTuple):
         folder: `pathlib.Path`. Folder of the version.
         version: int. Number of the version.
         size: int. Size of the model in bytes.
-        difference: float. Largest difference between the outputs of the runtime and those of the
-            model, for a few texts.
+        difference: float. Largest difference between an output of the runtime and the same output
+            of the original model, for a few texts.
     """
 
     folder: pathlib.Path
@@ -106,8 +106,8 @@ def write_portable_export(
             README.md                     the inputs and outputs
 
     The model accepts any number of texts and tokens, uses only operations that the runtime itself
-    has, and computes in float32. The version is created only if, for a few texts, the outputs of
-    the runtime agree with those of the model.
+    has, and computes in float32. The version is created only if the runtime and the original model
+    give the same outputs for a few texts.
 
     Args:
         signatures: Result of `open_for_export`.
