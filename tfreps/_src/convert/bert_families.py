@@ -14,7 +14,10 @@ ACTIVATIONS = {
 
 
 def activation_name(value: object) -> tuple[str, bool]:
-    """Returns the supported activations as text, and True if `value` is the name of one of them."""
+    """Returns the names of the supported activations, and whether `value` is one of these names.
+
+    The names are a str for an error message.
+    """
     names = ", ".join(f'"{name}"' for name in ACTIVATIONS)
     return f"one of {names}", isinstance(value, str) and value in ACTIVATIONS
 

@@ -22,7 +22,11 @@ ACTIVATIONS = ("relu", "tanh")  # activations of the character CNN in bilm-tf an
 
 
 def filters(value: Any) -> tuple[str, bool]:
-    """Returns the expected form of CNN filters as text, and True if `value` has this form."""
+    """Returns a description of valid CNN filters, and whether `value` is valid.
+
+    The description is a str for an error message. Valid filters are a list of pairs of positive
+    integers, the width and the number of the filters of this width.
+    """
     pairs = isinstance(value, list) and all(isinstance(p, list) and len(p) == 2 for p in value)
     good = pairs and value and all(size(number)[1] for pair in value for number in pair)
     return "a list of [width, count] pairs of positive whole numbers", bool(good)

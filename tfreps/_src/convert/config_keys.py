@@ -65,32 +65,50 @@ num_blocks = whole(1, 1024)
 
 
 def share(value: Any) -> tuple[str, bool]:
-    """Returns the expected range of a dropout rate as text, and True if `value` is in it."""
+    """Returns the expected range of a dropout rate, and whether `value` is in this range.
+
+    The range is a str for an error message.
+    """
     return "a number in [0, 1)", _is_number(value) and 0 <= value < 1
 
 
 def positive(value: Any) -> tuple[str, bool]:
-    """Returns "a positive number", and True if `value` is finite and above 0."""
+    """Returns a description of valid values, and whether `value` is a positive finite number.
+
+    The description is a str for an error message.
+    """
     return "a positive number", _is_number(value) and 0 < value < math.inf
 
 
 def clip(value: Any) -> tuple[str, bool]:
-    """Returns "a positive number or null", and True if `value` is positive or `None`."""
+    """Returns a description of valid values, and whether `value` is a positive number or `None`.
+
+    The description is a str for an error message.
+    """
     return "a positive number or null", value is None or positive(value)[1]
 
 
 def token_id(value: Any) -> tuple[str, bool]:
-    """Returns "an id or null", and True if `value` is a token id or `None`."""
+    """Returns a description of valid values, and whether `value` is a token id or `None`.
+
+    The description is a str for an error message.
+    """
     return "an id or null", value is None or _is_int(value) and 0 <= value < LARGEST
 
 
 def flag(value: Any) -> tuple[str, bool]:
-    """Returns "true or false", and True if `value` is a bool."""
+    """Returns a description of valid values, and whether `value` is a bool.
+
+    The description is a str for an error message.
+    """
     return "true or false", isinstance(value, bool)
 
 
 def one_of(*values: str | int, shown: str) -> Check:
-    """Returns a `Check` that accepts only `values`, which its messages describe as `shown`."""
+    """Returns a `Check` that accepts only `values`.
+
+    `shown` describes these values in error messages.
+    """
     return lambda value: (shown, isinstance(value, str | int) and value in values)
 
 

@@ -13,7 +13,7 @@ from tfreps._src.layers.ops.replicas import SEEDS_APART
 def data_share(options):
     """Returns the `DataShare` of this worker, for the options of a command.
 
-    If the command has no option `worker_data`, every worker reads everything.
+    If the command has no option `worker_data`, every worker reads all files.
     """
     divided = getattr(options, "worker_data", "rows") == "files"
     if divided and options.distribute != "multiworker":
@@ -27,7 +27,7 @@ def data_share(options):
 
 
 class DataShare:
-    """Part of the training data that a worker reads: everything, or some of the files.
+    """Selection of the training data that a worker reads: all files, or some of them.
 
     If the files are divided, worker `r` of `N` makes its rows of every global batch from the files
     `r`, `r + N`, `r + 2 N`, ... in order of name. If they are not divided, the methods return their
@@ -56,11 +56,17 @@ class DataShare:
 
     @property
     def own(self):
-        """The files of this worker, as a slice of the list of all files."""
+        """Slice that selects the files of this worker from the list of all files."""
         return slice(self.index, None, self.size)
 
     def files(self, paths):
-        """Returns those of `paths`, all files in order of name, that this worker reads."""
+        """Returns the list of files that this worker reads.
+
+        `paths` is the list of all files, in order of name.
+
+        Raises:
+            ValueError: If there are fewer files than workers, or the workers have different files.
+        """
         if self.divided:
             names = [os.path.basename(path) for path in paths]
             self.workers.check_same({"`train`": names}, "Give all workers the same files.")
@@ -75,8 +81,12 @@ class DataShare:
     def part(self, name, number):
         """Returns the size of this worker's part of a global batch.
 
-        `number` is the size of the global batch, the value of the option `name`. `None` is returned
-        unchanged.
+        Args:
+            name: str. Option that sets the size of the global batch, for the error message.
+            number: int or None. Size of the global batch. `None` is returned unchanged.
+
+        Raises:
+            ValueError: If `number` is not a multiple of the number of workers.
         """
         if number is None:
             return None
@@ -89,24 +99,31 @@ class DataShare:
         )
 
     def seed(self, seed):
-        """Returns the seed of this worker, different on each worker if the files are divided."""
+        """Returns the random seed of this worker, an int that is computed from `seed`.
+
+        If the files are divided, each worker has a different seed. Otherwise, it is `seed`.
+        """
         return (seed + self.index * SEEDS_APART) % 2**31 if self.divided else seed
 
     def total(self, counts):
-        """Returns a dict with the sums of counts (int or int array) over all workers, by name."""
+        """Returns the sums of counts over all workers.
+
+        `counts` is a dict from names to ints or int arrays; the result has the same names.
+        """
         if self.size == 1:
             return counts
         sums = {name: self.workers.sum(counts[name]) for name in sorted(counts)}
         return {name: total if total.ndim else int(total) for name, total in sums.items()}
 
     def batches(self, batches):
-        """Returns the training batches; they are `OwnBatches` if the files are divided."""
+        """Returns `batches`, wrapped in `OwnBatches` if the files are divided."""
         return OwnBatches(batches, self.workers) if self.divided else batches
 
     def check_resumed(self, checkpoints):
-        """Raises ValueError if a run with divided files was started with another number of workers.
+        """Raises ValueError if a resumed run had a different number of workers before.
 
-        `checkpoints` is the folder of its checkpoints.
+        The number matters only if the files are divided. It is read from the newest checkpoint in
+        the folder `checkpoints`.
         """
         found = load_latest_checkpoint(checkpoints) if self.divided else None
         before = self.size if found is None else len(found[2]["position"]["data"]["workers"])
@@ -121,9 +138,9 @@ class OwnBatches:
     """Batches for `fit_epochs` that each worker makes from its own files.
 
     In each epoch, all workers have as many batches as the worker with the most batches; for the
-    others, batches without rows are added at the end. The position in the data consists of
-    the positions of all workers. `num_tokens`, if the batches of this worker have it, is summed
-    over all workers.
+    others, batches without rows are added at the end. The position in the data consists of the
+    positions of all workers. The attribute `num_tokens` is the sum over all workers. It is missing
+    if the batches of a single worker do not have this attribute.
     """
 
     is_own = True
@@ -143,7 +160,10 @@ class OwnBatches:
         return self._sizes[epoch]
 
     def dataset(self, epoch=0, first_batch=0):
-        """Returns the batches of an epoch from a given batch onward; the last may have no rows."""
+        """Returns the batches of an epoch from `first_batch` on, a `tf.data.Dataset`.
+
+        Batches without rows are added at the end if other workers have more batches.
+        """
         own = self.own.num_batches(epoch)
         batches = self.own.dataset(epoch, min(first_batch, own))
         missing = self.num_batches(epoch) - max(own, first_batch)
@@ -165,5 +185,8 @@ class OwnBatches:
 
 
 def _without_rows(spec):
-    """Returns a tensor that matches a spec, with 0 rows and size 1 on any other unknown axis."""
+    """Returns a tensor of the dtype and shape of a `tf.TensorSpec`, but without rows.
+
+    The size of the first axis is 0. Other axes of unknown size have size 1.
+    """
     return tf.zeros([0, *(size or 1 for size in spec.shape[1:])], spec.dtype)

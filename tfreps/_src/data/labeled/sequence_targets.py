@@ -10,8 +10,9 @@ import tensorflow as tf
 class TokenValues:
     """One value, or one row of values, for every token: int32 for integers and float32 for floats.
 
-    `values` has an array or list of shape `[n, ...]` for each sentence of n tokens, of which the
-    first `cut_lengths` are stored.
+    `values` has an array or list of shape `[n, ...]` for each sentence of n tokens. Only the values
+    of the tokens that remain after truncation are stored; `cut_lengths` has the number of these
+    tokens for each sentence.
     """
 
     def __init__(
@@ -49,7 +50,7 @@ class TokenValues:
 
 
 class SentenceValues:
-    """One integer, such as a label id, for every sentence."""
+    """One integer for every sentence, such as the id of its label."""
 
     def __init__(self, values: np.ndarray):
         self.values = values.astype(np.int32)

@@ -135,7 +135,18 @@ def annotate_corpus(
 
 
 def output_schema(schema, annotate, keep, target):
-    """Returns the Arrow schema of the records that are written; `schema` is that of the input."""
+    """Returns the Arrow schema of the records that are written.
+
+    Args:
+        schema: `pyarrow.Schema` of the input records.
+        annotate: `Annotate`. Transform that adds fields to the records.
+        keep: list of str, or None. Fields of the input to write; all of them if `None`.
+        target: `RecordFormat` of the output files.
+
+    Raises:
+        ValueError: If the input does not have the field with the text or a field in `keep`, if a
+            new field has the name of an input field, or if `target` cannot store a type.
+    """
     field, is_text = annotate._check.field, annotate._check.is_text
     fields = {each.name: each for each in schema}
     named = [(f"`field` is {field!r}", field)]
@@ -173,7 +184,10 @@ def output_schema(schema, annotate, keep, target):
 
 
 def encode_rejected(rejection):
-    """Counts a rejection and returns it as a JSON line; bytes that are not UTF-8 are escaped."""
+    """Returns a rejected record as one line of JSON, and adds 1 to the counter of rejected records.
+
+    Bytes that are not UTF-8 are escaped.
+    """
     Metrics.counter("tfreps", "rejected").inc()
 
     def printable(value):
@@ -185,7 +199,7 @@ def encode_rejected(rejection):
 
 
 def _run(build, output, about, runner, workers, attempts):
-    """Runs the pipeline, again after a lost worker, and returns a `CorpusResult`.
+    """Runs the pipeline and returns a `CorpusResult`; after a lost worker, runs it again.
 
     Each of at most `attempts` runs writes to a new temporary folder, which replaces `output` when
     the run has succeeded.
@@ -213,7 +227,11 @@ def _run(build, output, about, runner, workers, attempts):
 
 
 def _explained(error, output):
-    """Returns an OSError if a pipeline could not write its output, otherwise a ValueError."""
+    """Returns the exception to raise for `error`, with which a pipeline failed.
+
+    It is an OSError if the output could not be written, for example because the disk is full, and a
+    ValueError otherwise.
+    """
     for number in (*DISK_ERRORS, errno.EACCES, errno.EROFS):
         if os.strerror(number) in str(error):
             return OSError(number, os.strerror(number), output)
@@ -224,7 +242,12 @@ def _explained(error, output):
 
 @contextlib.contextmanager
 def _watched(progress):
-    """Context manager that yields a progress folder and passes its new counts to `progress`."""
+    """Context manager that reports the progress of worker processes to the function `progress`.
+
+    It yields the path of a temporary folder. Each worker process writes two numbers to a file of
+    its own in this folder: the records and the tokens that it has processed. Twice per second,
+    `progress` is called with the increase of the two sums over all files.
+    """
     end = threading.Event()
 
     def watch(folder):

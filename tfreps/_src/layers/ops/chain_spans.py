@@ -78,10 +78,10 @@ def span_log_probability(emissions, spans, mask, transitions, start, end, states
 def likely_spans(emissions, mask, transitions, start, end, states, threshold):
     """Returns all spans whose probability is at least `threshold`, the most probable ones first.
 
-    A sequence has at most one span at a token, so that the probabilities of all spans that cover a
-    token have a sum of at most 1. At each token, only the `1 / threshold` spans that are most
-    likely to cover it are continued; no other span can reach the threshold. The time is
-    proportional to the number of tokens, whatever the length of the spans.
+    In a tag sequence, at most one span covers a token, so the probabilities of all spans that cover
+    this token have a sum of at most 1. At each token, the search continues only the `floor(1 /
+    threshold) + 1` spans that are most likely to cover it, because no other span can reach the
+    threshold. The time is proportional to the number of tokens, whatever the length of the spans.
 
     Args:
         emissions, mask, transitions, start, end: As in `ops.chain`, float32 and bool.
@@ -89,9 +89,10 @@ def likely_spans(emissions, mask, transitions, start, end, states, threshold):
         threshold: float from 0.001 to 1.
 
     Returns:
-        Tuple `(spans, log_probabilities)`, int32 `[B, N, 3]` and float32 `[B, N]`, in the form of
-        `span_log_probability`. Padding has the type -1, the start and end 0, and `-inf`. There are
-        no spans in sentences with a NaN or `+inf` at a real token.
+        Tuple `(spans, log_probabilities)`. `spans` is int32 `[B, N, 3]`: type, start and end
+        (exclusive) of each span, counted in real tokens, or (-1, 0, 0) for padding.
+        `log_probabilities` is float32 `[B, N]`, `-inf` for padding. A sentence with a NaN or
+        `+inf` at a real token has no spans.
     """
     if not states.members.shape[0]:  # the tags have no types, such as ["O"]
         rows = tf.shape(mask)[0]
@@ -134,7 +135,11 @@ def likely_spans(emissions, mask, transitions, start, end, states, threshold):
 
 
 def _best_first(spans, values, kept):
-    """Returns each sentence's kept spans and their values, highest first, padded at the end."""
+    """Returns the spans of each sentence that are marked in `kept`, and their values.
+
+    The arguments are `[Q, B, M, 3]`, `[Q, B, M]` and `[Q, B, M]`. The results are `[B, N, 3]` and
+    `[B, N]`, in the order of decreasing values, with padding at the end.
+    """
     spans, values, kept = (
         tf.reshape(x, [tf.shape(x)[0], -1, *x.shape[3:]])
         for x in (tf.experimental.numpy.swapaxes(x, 0, 1) for x in (spans, values, kept))
@@ -158,11 +163,15 @@ def _refined(emissions, mask, transitions, start, end, states):
 
 
 class _Posterior(NamedTuple):
-    """Posterior of a chain: the parts of `p_t(j | i)`, and the probability of each state `i`.
+    """Posterior of a chain: the probability of each state and of each step between states.
 
-    `chain_gradient.expected_counts` defines `p_t(j | i)`. `onward` and `before` are its parts,
-    float32 `[P, B, S]`; `flow` is the log of the probability of each state before a position,
-    `[P, B, S]`; and `total` is the log normalizer, `[B]`.
+    A step from state `i` to tag `j` at position `t` has the probability
+
+        p_t(j | i) = exp(steps[i, j] + onward_t[j] - before_t[i])
+
+    as in `chain_gradient.expected_counts`. `onward` and `before` are float32 `[P, B, S]`; `flow` is
+    the log of the probability of each state before a position, `[P, B, S]`; and `total` is the log
+    normalizer, `[B]`.
     """
 
     onward: Any
@@ -177,7 +186,10 @@ class _Posterior(NamedTuple):
         return cls(*found)
 
     def ready(self):
-        """Returns `flow - before`, and FORBIDDEN for states that do not occur."""
+        """Returns the part of the probability of a step that depends only on its first state.
+
+        It is `flow - before`, float32 `[P, B, S]`, and FORBIDDEN for states that do not occur.
+        """
         return _difference(self.flow, self.before)
 
 
@@ -258,7 +270,7 @@ class _SpanSteps(NamedTuple):
         return log_sum_exp(tf.maximum(value + tf.gather(self.at_end, kind), FORBIDDEN), -1)
 
     def _of(self, values, kind):
-        """Selects the states that belong to each span's type: `[B, N, S]` to `[B, N, W]`."""
+        """Returns the `values`, `[B, N, S]`, of the states of each span's type: `[B, N, W]`."""
         return tf.gather(values, tf.gather(self.members, kind), batch_dims=2)
 
 
@@ -267,7 +279,7 @@ def _where(allowed, scores):
 
 
 def _difference(value, before):
-    """Returns `value - before`, and FORBIDDEN where one of them is impossible."""
+    """Returns `value - before`, and FORBIDDEN where `value` or `before` is FORBIDDEN."""
     return tf.where(is_possible(value) & is_possible(before), value - before, FORBIDDEN)
 
 
