@@ -28,8 +28,9 @@ class BestModel(CountedSteps):
             (the default), training does not stop early.
 
     Attributes:
-        best: dict. The `step` of the best model, and the value of its metric under the metric's
-            name without `val_`. Empty until the metric is measured.
+        best: dict with two entries, empty until the metric is measured: `step`, the step of the
+            best model, and the best value of the metric, under the name of the metric without
+            `val_`, such as `loss`.
         wait: int. Number of epochs without improvement since the best model.
 
     Raises:
@@ -66,9 +67,9 @@ class BestModel(CountedSteps):
         self.wait: int = 0
 
     def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
-        """Saves the model if the metric improved or was not measured; otherwise counts the epoch.
+        """Saves the model if the metric improved or was not measured; otherwise, adds 1 to `wait`.
 
-        The epochs without improvement are counted in `wait`.
+        Training stops when `wait` reaches `patience`.
         """
         logs, name, found = logs or {}, short_name(self.monitor), {}
         check_finite(logs, self.step)

@@ -30,10 +30,17 @@ def save_checkpoint(
 ) -> pathlib.Path:
     """Writes a checkpoint, completely or not at all, deletes old ones, and returns its path.
 
-    The file, such as `step-00000123.safetensors`, contains a checksum of the arrays and of `state`,
-    a JSON-serializable dict. The newest `keep` checkpoints remain. Checkpoints of steps after
-    `step` count as newer, and are never deleted. An OSError, for example because the disk is full,
-    leaves the older checkpoints unchanged.
+    The file, such as `step-00000123.safetensors`, also contains a checksum of the arrays and of
+    `state`. If an OSError is raised, for example because the disk is full, the older checkpoints
+    are unchanged.
+
+    Args:
+        folder: str or path-like. Folder of the checkpoints.
+        step: int. Number of training steps so far.
+        arrays: dict from names to the arrays to store.
+        state: dict. JSON-serializable values to store.
+        keep: int. Number of checkpoints to keep; older ones are deleted. Checkpoints of later
+            steps than `step` count as newer, and are never deleted. Defaults to 2.
 
     >>> import numpy as np, tempfile
     >>> folder = tempfile.mkdtemp()

@@ -66,8 +66,8 @@ class Checkpoints(CountedSteps):
 
     Attributes:
         pending_metrics: dict or `None`. Training metrics of an epoch whose steps are complete but
-            which has not been evaluated yet; `None` if there is no such epoch. They are the metrics
-            that `fit` passes to `on_epoch_end`, except validation metrics.
+            which has not been evaluated yet; `None` if there is no such epoch. The dict has the
+            metrics that `fit` passes to `on_epoch_end`, except validation metrics.
 
     Raises:
         ValueError: During `fit`, if the training loss or perplexity is no longer finite; this state
@@ -284,8 +284,8 @@ def _variables(model: keras.Model) -> dict[str, keras.Variable]:
     """Returns all variables of a model, its metrics and its optimizer under unique names.
 
     The names do not contain layer names, because Keras adds a process-wide number to its default
-    layer names. The variables of the optimizer are only numbered, because their own names contain
-    layer names.
+    layer names. Each variable of the optimizer is named by its number alone, because Keras names
+    these variables after layers.
     """
     variables = {}
     for number, variable in enumerate(model.variables):

@@ -15,8 +15,8 @@ class CountedSteps(keras.callbacks.Callback):
     step, regardless of their order.
 
     Attributes:
-        step: int. Number of steps begun since the start of the run, including those of earlier
-            calls to `fit` and those that `restore_state` restored.
+        step: int. Number of steps begun since the start of the run, including the
+            steps of earlier calls to `fit` and of the run whose state was restored.
     """
 
     def __init__(self) -> None:

@@ -119,7 +119,11 @@ class EpochLog(MetricLog):
         self._say(" | ".join([*parts, *self._pace()]), final=True)
 
     def _write_train(self, logs: Logs | None, **epoch: int) -> dict[str, float]:
-        """Writes the training metrics of a step and returns them with the learning rate."""
+        """Logs the training metrics and the learning rate, and returns both as a dict.
+
+        The logs are `history.jsonl` and the event files of TensorBoard. The entries in `epoch` are
+        added to the line in `history.jsonl`.
+        """
         train = exact_logs(logs)
         check_finite(train, self.step)
         train["training/learning_rate"] = self._learning_rate()
@@ -135,7 +139,7 @@ class EpochLog(MetricLog):
         return self.tokens_per_epoch * batches / (self.first_batch + self.params["steps"])
 
     def _pace(self) -> list[str]:
-        """Returns a list of one str, the speed and the remaining time; `[]` if they are unknown."""
+        """Returns a list of one str with the speed and the remaining time, or `[]` if unknown."""
         if not self._rate:
             return []
         done = self._tokens(self.first_batch + self._batches)
@@ -148,6 +152,9 @@ class EpochLog(MetricLog):
 
 
 def _shown(logs: Logs | None) -> str:
-    """Returns the metrics without a slash in their names as text, as in `loss 0.12, f1 0.90`."""
+    """Returns metrics as text, such as `loss 0.1200, f1 0.9000`.
+
+    Metrics whose names contain a slash are left out.
+    """
     shown = {name: float(value) for name, value in (logs or {}).items() if "/" not in name}
     return ", ".join(f"{name} {value:.4f}" for name, value in shown.items())

@@ -50,7 +50,10 @@ class MetricLog(CountedSteps):
         return float(tf.convert_to_tensor(self.model.optimizer.learning_rate))
 
     def _write(self, run: str, step: int, metrics: Logs) -> None:
-        """Writes the metrics of a run at a step for TensorBoard."""
+        """Writes metrics to the event files of TensorBoard.
+
+        `run` is `"train"` or `"validation"`.
+        """
         with self._writers[run].as_default():
             for name, value in metrics.items():
                 tf.summary.scalar(name, value, step)
@@ -62,7 +65,7 @@ class MetricLog(CountedSteps):
             file.write(json.dumps(metrics) + "\n")
 
     def _say(self, text: str, final: bool = False, progress: bool = False) -> None:
-        """Shows a line of progress with `print_fn`, if it was given."""
+        """Shows a line of progress with `print_fn`; does nothing if there is no `print_fn`."""
         if self._print_fn is not None:
             self._print_fn(text, final=final, progress=progress)
 
@@ -85,7 +88,7 @@ class MetricLog(CountedSteps):
 
 
 def check_finite(logs: Logs, step: int) -> None:
-    """Raises ValueError if training has diverged: a loss or perplexity in `logs` is not finite.
+    """Raises ValueError if a training loss or perplexity in `logs` is NaN or infinite.
 
     Validation metrics are not checked. Callbacks call this function before they write metrics or
     save a checkpoint or model.

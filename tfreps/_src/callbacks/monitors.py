@@ -13,7 +13,14 @@ LARGER_IS_BETTER = "accuracy", "acc", "auc", "f1", "precision", "recall"
 
 
 def check_mode(monitor: str, mode: MonitorMode) -> Direction:
-    """Returns `"min"` or `"max"`; with `"auto"`, the name of the metric determines the mode."""
+    """Returns `"min"` if lower values of the metric `monitor` are better, otherwise `"max"`.
+
+    Any other `mode` than `"auto"` is returned unchanged.
+
+    Raises:
+        ValueError: If `mode` is unknown, or is `"auto"` and the name of the metric does not
+            determine the result.
+    """
     check_choice(MODES, mode=mode)
     if mode != "auto":
         return mode

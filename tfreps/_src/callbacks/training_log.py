@@ -19,8 +19,7 @@ from tfreps._src.callbacks.step_logs import Logs, exact_logs
 class TrainingLog(MetricLog):
     """Callback that logs metrics to TensorBoard and `history.jsonl` and shows a progress line.
 
-    The metrics of training are logged every `update_freq` steps, and those of evaluations after
-    each epoch.
+    Training metrics are logged every `update_freq` steps, and evaluation metrics after each epoch.
 
     TensorBoard shows `perplexity/forward`, `perplexity/backward` and `perplexity/mean` (full
     softmax) for the runs `train` and `validation`, and `training/sampled_perplexity`,
@@ -28,9 +27,9 @@ class TrainingLog(MetricLog):
     clipping) for `train`. Other metrics of training steps get the prefix `training/`, and other
     metrics of evaluations keep their names.
 
-    The metrics of the model are reset after each log entry of training steps, so those that `fit`
-    reports after an epoch cover only the last steps. For a model that is trained by epochs, use
-    `EpochLog`.
+    The metrics of the model are reset after each log entry of training steps, so the metrics that
+    `fit` reports after an epoch cover only the last steps. For a model that is trained by epochs,
+    use `EpochLog`.
 
     Args:
         folder: str or path-like. Folder for the event files and `history.jsonl`.
@@ -168,7 +167,7 @@ class TrainingLog(MetricLog):
 
 
 def _as_shown(logs: Logs) -> dict[str, float]:
-    """Returns the metrics of an evaluation under the names that TensorBoard shows."""
+    """Returns evaluation metrics under their names in TensorBoard, such as `perplexity/mean`."""
     names = {
         "forward_perplexity": "perplexity/forward",
         "backward_perplexity": "perplexity/backward",

@@ -22,7 +22,12 @@ UNREADABLE = (tf.errors.OpError, ValueError, RuntimeError, IndexError)
 
 
 class Arrays(NamedTuple):
-    """Arrays of files: their shapes by name, and a function that reads one array by name."""
+    """Arrays in one or more files.
+
+    Attributes:
+        shapes: dict from the names of the arrays to their shapes.
+        array: Function that takes a name and reads the array.
+    """
 
     shapes: Mapping[str, tuple[int, ...]]
     array: Callable[[str], np.ndarray]
@@ -48,7 +53,13 @@ def open_safetensors(path: Path) -> Arrays:
 
 
 def joined(paths: list[Path], open_one: Callable[[Path], Arrays]) -> Arrays:
-    """Returns the arrays of several files; no array name may occur in two of them."""
+    """Returns the arrays of several files.
+
+    `open_one` returns the arrays of one file.
+
+    Raises:
+        ValueError: If two files contain an array of the same name.
+    """
     places: dict[str, tuple[Path, Arrays]] = {}
     for path in paths:
         found = open_one(path)

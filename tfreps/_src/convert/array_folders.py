@@ -15,7 +15,13 @@ ADAPTER = "adapter_config.json"  # file of adapters (PEFT), which change the wei
 
 
 class Format(NamedTuple):
-    """File format: the names of a single file and of an index, and a function that opens a file."""
+    """File format for the arrays of a model.
+
+    Attributes:
+        single: str. Name of the file if all arrays are in one file.
+        index: str. Name of the index that lists the files if there are several.
+        open: Function that takes the path of a file and returns its `Arrays`.
+    """
 
     single: str
     index: str

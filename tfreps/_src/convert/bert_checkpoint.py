@@ -260,7 +260,7 @@ def _chosen(checkpoint: Checkpoint, overrides: Mapping[str, Any]) -> dict[str, A
 
 
 def _ignored(checkpoint: Checkpoint) -> set[str]:
-    """Returns the names of arrays that may stay unread, such as those of omitted layers."""
+    """Returns the names of arrays that a model need not use, such as arrays of omitted layers."""
     names = checkpoint.names
     options = {**checkpoint.options, "pooler": True}
     known = [*encoder_rows(names, options), *masked_lm_rows(names, options)]
@@ -326,7 +326,10 @@ def _renamed(
 
 
 def _check_tied(checkpoint: Checkpoint) -> None:
-    """Raises a ValueError unless the masked-LM head has one bias and the encoder's token table."""
+    """Raises a ValueError if the masked-LM head does not share the token table of the encoder.
+
+    A ValueError is also raised if the head has two biases with different values.
+    """
     names = checkpoint.names
     arrays = checkpoint.arrays
     source = checkpoint.source

@@ -31,13 +31,14 @@ class Family(NamedTuple):
     config contains applies, and otherwise the last one. `without_effect` are further keys that do
     not affect an encoder's outputs.
 
-    `parts` maps parts of the names of BERT's arrays to those of this family; the replacements are
-    made in this order. Names that begin with one of `heads` have no prefix. `decoder` names the
-    second copy of the token table, which is in the masked-LM head. `token_biases` are names of the
-    bias of the masked-LM head: if a file has several of them, the arrays must be equal, and the
-    last one is read. `label_head` is the last dense layer of a label head; that of a tag head is
-    always `"classifier"`. If `masked_lm_activation` is `None`, the masked-LM head has the
-    activation of the layers. Arrays whose names begin with one of `unused` are not read.
+    `parts` maps parts of the names of BERT's arrays to the corresponding parts in this family; the
+    replacements are made in this order. Names that begin with one of `heads` have no prefix.
+    `decoder` names the second copy of the token table, which is in the masked-LM head.
+    `token_biases` are names of the bias of the masked-LM head: if a file has several of them, the
+    arrays must be equal, and the last one is read. `label_head` is the name of the last dense layer
+    of a label head; in a tag head, this layer is always named `"classifier"`. If
+    `masked_lm_activation` is `None`, the masked-LM head has the activation of the layers. Arrays
+    whose names begin with one of `unused` are not read.
     """
 
     title: str

@@ -25,9 +25,9 @@ SLOTS |= {f"{name}{end}" for name in ("Adam", "AdamWeightDecayOptimizer") for en
 class HuggingFaceNames:
     """Names of the arrays in Hugging Face files, where kernels are `[out, in]`.
 
-    `prefix` precedes all names except those of heads. `norm` has the names of a layer norm's scale
-    and offset, which are `("gamma", "beta")` in early files. `token_bias` is the name of the
-    masked-LM head's bias, and `labels` that of the last dense layer of a label or tag head.
+    `prefix` precedes all names except the names of heads. `norm` has the names of a layer norm's
+    scale and offset, which are `("gamma", "beta")` in early files. `token_bias` is the name of the
+    bias of the masked-LM head. `labels` is the name of the last dense layer of a label or tag head.
     """
 
     prefix: str = "bert."
@@ -61,7 +61,7 @@ class HuggingFaceNames:
     output = dense
 
     def without_use(self, name: str) -> bool:
-        """Returns True for an array that is not read: a copy, `position_ids` or part of a head."""
+        """Returns True if an array is never read: a copy of another array, or an unused one."""
         copies = self.family.decoder, *self.family.token_biases
         is_count = name == self.prefix + "embeddings.position_ids"
         return is_count or name in copies or name.startswith(self.family.unused)
@@ -108,7 +108,10 @@ class GoogleNames:
         return [kernel, Row(f"{stem}bias", (to_dim,), f"{ours}/bias")]
 
     def without_use(self, name: str) -> bool:
-        """Returns True for an array that is not read: step count, optimizer slot or SQuAD head."""
+        """Returns True if an array is never read.
+
+        Such arrays are the step count, the optimizer slots and the head for SQuAD.
+        """
         is_slot = name.rsplit("/", 1)[-1] in SLOTS
         return name == "global_step" or is_slot or name.startswith("cls/squad/")
 
@@ -187,7 +190,10 @@ def label_rows(names: Names, options: Mapping[str, Any], num_labels: int) -> lis
 
 
 def weights_of(encoder: BertEncoder) -> dict[str, keras.Variable]:
-    """Returns the weights of an encoder by path, without the states of random number generators."""
+    """Returns a dict from paths to the weights of an encoder.
+
+    The states of random number generators are left out.
+    """
     found: dict[str, keras.Variable] = {}
     for layer in encoder.layers:
         for weight in layer.weights:

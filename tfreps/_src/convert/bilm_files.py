@@ -72,7 +72,10 @@ def find_bilm_files(
 def find_weights(
     source: pathlib.Path, weights_file: str | os.PathLike[str]
 ) -> str | os.PathLike[str]:
-    """Returns `weights_file`, or its path in the folder of the options if it exists only there."""
+    """Returns `weights_file`, or the path of this file in the folder of the options file `source`.
+
+    The file in the folder is used only if the path `weights_file` does not exist.
+    """
     near = (source if source.is_dir() else source.parent) / weights_file
     return near if near.is_file() and not os.path.exists(weights_file) else weights_file
 
@@ -89,7 +92,11 @@ def is_training_folder(path: pathlib.Path) -> bool:
 
 
 def _weights_of(options_file: pathlib.Path) -> pathlib.Path | None:
-    """Returns the path of the weights for an options file, or `None` unless just one file fits."""
+    """Returns the path of the weights for an options file, or `None` if they are not found.
+
+    If the usual weights file is missing, the weights are the only HDF5 file in the folder that does
+    not belong to another options file.
+    """
     own = _usual_weights(options_file)
     if own is not None and own.exists():
         return own
@@ -99,7 +106,11 @@ def _weights_of(options_file: pathlib.Path) -> pathlib.Path | None:
 
 
 def _usual_weights(options_file: pathlib.Path) -> pathlib.Path | None:
-    """Returns the path of the weights for `[X_]options.json`, or `None` for any other name."""
+    """Returns the path at which the weights for an options file are expected.
+
+    It ends in `weights.hdf5` for `options.json` and in `X_weights.hdf5` for `X_options.json`. The
+    result is `None` for an options file with any other name.
+    """
     if not options_file.name.endswith(OPTIONS):
         return None
     return options_file.with_name(options_file.name.removesuffix(OPTIONS) + WEIGHTS)

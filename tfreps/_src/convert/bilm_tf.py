@@ -118,7 +118,10 @@ def write_weights(
 
 
 def weights_of(model: BiLM) -> dict[str, keras.Variable]:
-    """Returns the weights of the token encoder and the LSTMs by path, without carried states."""
+    """Returns a dict from paths to the weights of the token encoder and the LSTMs.
+
+    Carried states are left out.
+    """
     layers = (model.token_encoder, "token_encoder"), (model.bilstm, "bilstm")
     return {
         weight.path[weight.path.index(name) :]: weight
@@ -158,7 +161,7 @@ def _embedding_row(o: Mapping[str, Any]) -> Row:
 
 
 def _prepend_zero_row(array: np.ndarray) -> np.ndarray:
-    """Returns the array with a first row of zeros for padding, which bilm-tf does not store."""
+    """Returns the array after adding a first row of zeros, the vector of padding in tfreps."""
     return np.concatenate([np.zeros_like(array[:1]), array])
 
 

@@ -175,7 +175,10 @@ def as_json(model_options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def unlike_allennlp(model_options: Mapping[str, Any]) -> list[str]:
-    """Returns phrases for properties of a `BiLM` that bilm-tf supports but AllenNLP does not."""
+    """Returns the properties of a `BiLM` that bilm-tf supports but AllenNLP does not.
+
+    Each is a phrase for a message.
+    """
     o = model_options
     total = sum(count for _, count in o["filters"])
     reasons = {

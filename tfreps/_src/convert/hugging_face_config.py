@@ -145,9 +145,8 @@ def as_json(options: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the Hugging Face config for the options of a `BertEncoder`.
 
     Sinusoidal positions are described as a learned table of `max_sequence_length` vectors. The
-    config is that of DistilBERT if the encoder has no segment table, that of ELECTRA if
-    `embedding_dim` differs from `hidden_dim` or the pooler has ELECTRA's activation, and otherwise
-    that of BERT.
+    model type is DistilBERT if the encoder has no segment table, ELECTRA if `embedding_dim` differs
+    from `hidden_dim` or the pooler has ELECTRA's activation, and otherwise BERT.
     """
     family = family_for(options)
     needed = {"normalize_first": False, **family.options}

@@ -155,7 +155,7 @@ class _Target:
         self._assign = assign
 
     def assign(self, value: np.ndarray) -> None:
-        """Sets the one or two weights from a converted array."""
+        """Sets the one or two weights from an array of the shape `shape`."""
         self._assign(value)
 
 
@@ -186,7 +186,7 @@ def _assign_transposed(weight: Any) -> Callable[[np.ndarray], Any]:
 
 
 def _halves(transform: Any, gate: Any) -> _Target:
-    """Returns a `_Target` that sets a weight of a highway's transform and that of its gate.
+    """Returns a `_Target` that sets a weight of a highway's transform and of the gate.
 
     In ELMoForManyLangs, the gate multiplies the input; in tfreps, it multiplies the transform. The
     values of the gate are therefore negated.
@@ -215,6 +215,9 @@ def _embedding_row(foreign: str, entries: Dictionary, dim: int, ours: str) -> Ro
 
 
 def _without_forget_bias(array: np.ndarray) -> np.ndarray:
-    """Returns the bias minus the 1 that `projected_lstm` adds to the bias of the forget gate."""
+    """Returns an LSTM bias, in the order i, f, g, o, with 1 subtracted from the forget gate `f`.
+
+    The function `projected_lstm` adds this 1 itself.
+    """
     i, f, g, o = np.split(array, 4)
     return np.concatenate([i, f - 1, g, o])

@@ -72,9 +72,9 @@ CHARACTER_KEYS = (
 class Dictionary(NamedTuple):
     """Entries of a `.dic` file.
 
-    `tokens` are the ordinary entries, in the order of their ids in tfreps. `rows` are their row
-    numbers in the original's embedding table, followed by those of the special entries. `size` is
-    the number of rows of that table.
+    `tokens` are the ordinary entries, in the order of their ids in tfreps. `rows` are the row
+    numbers of the ordinary entries in the embedding table of ELMoForManyLangs, followed by the row
+    numbers of the special entries. `size` is the number of rows of this table.
     """
 
     tokens: list[str]
@@ -157,7 +157,7 @@ def read_words(folder: Path) -> Dictionary:
 
 
 def _config(folder: Path) -> tuple[Mapping[str, Any], str]:
-    """Returns the config that `config.json` names, and the name of its file for errors."""
+    """Returns the config that `config.json` names, and the name of the file for error messages."""
     about = read_json(folder / CONFIG)
     named = about.get("config_path")
     if not isinstance(named, str) or not named:

@@ -103,7 +103,11 @@ def _read_weights(model: keras.Model, arrays: array_files.Arrays, source: str) -
 
 
 def _weights(model: keras.Model) -> dict[str, keras.Variable]:
-    """Returns the weights by path; raises a ValueError for LoRA adapters and for equal paths."""
+    """Returns a dict from paths to the weights of a model.
+
+    Raises:
+        ValueError: If the model has LoRA adapters, or two weights have the same path.
+    """
     check_no_adapters(weight.path for weight in model.weights)
     found: dict[str, keras.Variable] = {}
     for weight in model.weights:

@@ -80,7 +80,7 @@ class TextSettings(NamedTuple):
 
 
 class Module(NamedTuple):
-    """One module of modules.json: its kind, such as "Pooling", and its folder."""
+    """Module that modules.json lists, with a kind, such as "Pooling", and a folder."""
 
     kind: str
     folder: pathlib.Path
@@ -202,7 +202,14 @@ def write_embedder(
 
 
 def _longest(config: Mapping[str, Any], file: pathlib.Path) -> int | None:
-    """Returns `max_length` in `processing_kwargs`, else `max_seq_length`; `None` without both."""
+    """Returns the maximum number of pieces in a text, or `None` if the config does not limit it.
+
+    The value is `max_length` in `processing_kwargs` or, if it is not set, `max_seq_length`.
+
+    Raises:
+        ValueError: If the value is not an int of at least 3, or an option in `processing_kwargs` is
+            not supported.
+    """
     found = {"max_seq_length": config.get("max_seq_length")}
     parts = config.get("processing_kwargs") or {}
     if not isinstance(parts, dict) or not all(isinstance(part, dict) for part in parts.values()):
@@ -256,7 +263,8 @@ def _pooling(file: pathlib.Path, width: int) -> PoolingKind | list[PoolingKind]:
 def _pooling_config(model: SentenceEmbedder) -> dict[str, Any]:
     """Returns the content of config.json for the pooling of a model.
 
-    The older keys of this file have a fixed order. They are used if the poolings have this order.
+    Older versions of sentence-transformers use one key for each kind of pooling, in a fixed order.
+    The result has these keys if the poolings of the model have this order.
     """
     names = {ours: theirs for theirs, ours in POOLINGS.items()}
     kinds = [model.pooling] if isinstance(model.pooling, str) else [*model.pooling]
@@ -275,7 +283,12 @@ def _pooling_config(model: SentenceEmbedder) -> dict[str, Any]:
 
 
 def _dense_options(folder: pathlib.Path) -> dict[str, Any]:
-    """Returns the options of a dense layer; raises a ValueError if its kernel has another shape."""
+    """Returns the options of a dense layer, read from config.json in the folder of the layer.
+
+    Raises:
+        ValueError: If an option is not supported, or the kernel does not have the shape that
+            config.json states.
+    """
     file = folder / "config.json"
     config = read_json(file)
     reads = config.get("module_input_name"), config.get("module_output_name")

@@ -26,11 +26,16 @@ class Weight(Protocol):
 class Row(NamedTuple):
     """Table row that matches a foreign array, from a file of another library, with a tfreps weight.
 
-    `shape` is that of the foreign array; it follows from the options, so it is known before memory
-    is allocated. `ours` is the path of the weight. `read` converts the foreign array to the value
-    of the weight, and `write` converts it back. If the weight has several foreign arrays, `part` is
-    the index of this one and their number: the arrays that `read` returns have equal widths and are
-    concatenated along the last axis.
+    Attributes:
+        foreign: str. Name of the foreign array.
+        shape: tuple of int. Shape of the foreign array. It follows from the options of the model,
+            so it is known before memory is allocated.
+        ours: str. Path of the weight.
+        read: Function that converts the foreign array to the value of the weight.
+        write: Function that converts the value of the weight to the foreign array.
+        part: tuple of two int. If several foreign arrays form one weight, the index of this array
+            and the number of the arrays: the results of `read` have equal widths and are
+            concatenated along the last axis. Defaults to `(0, 1)`.
     """
 
     foreign: str
@@ -120,7 +125,7 @@ def read_rows(
 def written_rows(
     rows: Sequence[Row], weights: Mapping[str, Any]
 ) -> dict[str, Callable[[], np.ndarray]]:
-    """Returns a dict from the name of each foreign array to a function that computes the array.
+    """Returns functions that compute the arrays to write, as a dict by the names of the arrays.
 
     Raises:
         ValueError: If a weight has no row.

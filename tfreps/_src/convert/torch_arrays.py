@@ -31,7 +31,10 @@ STATE_DICT = "model_state_dict"  # key under which some programs store the state
 
 
 class Storage(NamedTuple):
-    """Block of numbers in a file, which one or more arrays share: its key, data type and size."""
+    """Block of numbers in a file, which one or more arrays share.
+
+    `key` is the name of the block in the file, and `size` is the number of elements.
+    """
 
     key: str
     dtype: np.dtype
@@ -44,7 +47,10 @@ class Storage(NamedTuple):
 
 
 class StoredArray(NamedTuple):
-    """Array as a file describes it: a view of a storage, with an offset and strides in elements."""
+    """Description of an array in a file: a view of a storage.
+
+    The offset and the strides are numbers of elements.
+    """
 
     storage: Storage
     offset: int
@@ -53,7 +59,10 @@ class StoredArray(NamedTuple):
 
 
 def pickles_in(data: bytes) -> tuple[PickledValues, dict[str, Storage]]:
-    """Returns a reader of the pickles in `data`, and a dict that it fills with storages by key."""
+    """Returns a reader of the pickles in `data`, and an empty dict for storages.
+
+    While the reader reads, it adds every storage that it finds to the dict, under its key.
+    """
     storages: dict[str, Storage] = {}
 
     def persistent(value: Any) -> Storage:
@@ -66,7 +75,14 @@ def pickles_in(data: bytes) -> tuple[PickledValues, dict[str, Storage]]:
 
 
 def state_dict(value: Any) -> dict[str, StoredArray]:
-    """Returns a dict from names to arrays: `value`, or its entry `model_state_dict`."""
+    """Returns the arrays of a model by name.
+
+    `value` is the content of a file: the dict of the arrays, or a dict with the entry
+    `model_state_dict`.
+
+    Raises:
+        ValueError: If `value` contains anything but arrays.
+    """
     found = value.get(STATE_DICT, value) if type(value) is dict else value
     if type(found) is not dict or not all(type(a) is StoredArray for a in found.values()):
         raise ValueError("the file contains something other than a dict from names to arrays")
@@ -74,7 +90,10 @@ def state_dict(value: Any) -> dict[str, StoredArray]:
 
 
 def read_array(path: str | os.PathLike[str], array: StoredArray, position: int) -> np.ndarray:
-    """Reads an array whose storage begins at byte `position` of a file (bfloat16 as float32)."""
+    """Reads an array whose storage begins at byte `position` of a file.
+
+    An array of bfloat16 numbers is returned in float32.
+    """
     dtype = array.storage.dtype
     extent = _extent(array.shape, array.strides)
     flat = np.fromfile(path, dtype, extent, offset=position + array.offset * dtype.itemsize)
@@ -112,7 +131,11 @@ def _storage(value: Any) -> Storage:
 
 
 def _array(storage: Any, offset: Any, shape: Any, strides: Any) -> StoredArray:
-    """Returns a `StoredArray`; raises a ValueError if it exceeds its storage or is not valid."""
+    """Returns a `StoredArray` after checking that all arguments are valid.
+
+    Raises:
+        ValueError: If an argument has the wrong type, or the array exceeds its storage.
+    """
     if type(storage) is not Storage or type(shape) is not tuple or type(strides) is not tuple:
         raise ValueError("the file has an array without a storage, shape or strides")
     # Limits the loops over the elements of the shape and the strides.

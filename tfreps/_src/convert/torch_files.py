@@ -48,14 +48,22 @@ BROKEN = zipfile.BadZipFile, NotImplementedError, OSError, OverflowError, struct
 
 
 class Description(NamedTuple):
-    """Arrays of a file by name, and the byte position of the data of each storage by its key."""
+    """Content of a file of `torch.save`.
+
+    Attributes:
+        arrays: dict from the names of the arrays to their descriptions.
+        positions: dict from the key of each storage to the position of its first byte in the file.
+    """
 
     arrays: dict[str, StoredArray]
     positions: dict[str, int]
 
 
 def is_torch(path: Path) -> bool:
-    """Returns True if a file looks like one of `torch.save`; newer ones are zip archives."""
+    """Returns True if a path is a file that begins like a file of `torch.save`.
+
+    Newer versions of `torch.save` write zip archives.
+    """
     if not path.is_file():
         return False
     with open(path, "rb") as file:
@@ -134,7 +142,14 @@ def _in_zip(file: BinaryIO, size: int) -> Description:
 
 
 def _content(file: BinaryIO, inside: dict[str, zipfile.ZipInfo], name: str, size: int) -> bytes:
-    """Returns the bytes of a zip member; raises a ValueError if it has more than `MOST_BYTES`."""
+    """Returns the bytes of the member `name` of a zip archive.
+
+    `inside` maps names to the members of the archive, and `size` is the number of bytes of the
+    file.
+
+    Raises:
+        ValueError: If the member is missing or has more than `MOST_BYTES` bytes.
+    """
     if name not in inside:
         raise ValueError(f"the file is a zip archive without a member {name}")
     position = _position(file, inside[name], size)
@@ -145,9 +160,10 @@ def _content(file: BinaryIO, inside: dict[str, zipfile.ZipInfo], name: str, size
 
 
 def _position(file: BinaryIO, member: zipfile.ZipInfo, size: int) -> int:
-    """Returns the byte position of a zip member's data, which must not be compressed or encrypted.
+    """Returns the position of the first byte of a zip member's data in the file.
 
-    `size` is the number of bytes of the file.
+    `size` is the number of bytes of the file. A ValueError is raised if the data are compressed or
+    encrypted.
     """
     name, start = member.filename[-40:], member.header_offset
     is_stored = member.compress_type == zipfile.ZIP_STORED
@@ -187,9 +203,10 @@ def _in_pickles(file: BinaryIO, data: bytes, size: int) -> Description:
 
 
 def _in_order(file: BinaryIO, storages: list[Storage], position: int) -> dict[str, int]:
-    """Returns the byte position of each storage's data by key.
+    """Returns a dict from the key of each storage to the position of its first byte in the file.
 
-    The storages follow one another from `position` on, each after its number of elements.
+    The storages follow one another from byte `position` on. Each consists of the number of its
+    elements, an int of 8 bytes, and the data.
     """
     positions = {}
     for storage in storages:

@@ -10,7 +10,7 @@ from tfreps._src.text.bert.piece_indexer import check_num_pieces
 
 
 def read_bert(options, say, pooler=False):
-    """Returns the `EncoderAndTokenizer` of the model that `options.bert` names, or `None`.
+    """Returns the `EncoderAndTokenizer` that `options.bert` names, or `None` if it is not set.
 
     `say` is a function that prints a line. With `pooler`, the encoder has a pooled output.
     """

@@ -70,24 +70,29 @@ def fit_epochs(
         batches: `tfreps.data.SequenceBatches` of training data, or another object that has
             `dataset(epoch, first_batch)` and `num_batches(epoch)`. If the epoch and the batch do
             not determine the position in the data, `state(epoch, batch)` returns the position as a
-            JSON-serializable dict, and `restore(state)` restores it. If it has `is_own` and this is
-            `True`, the batches of each worker have only its own rows. If it has `total_steps`, the
-            number of steps in all epochs, results.json reports the progress in steps.
+            JSON-serializable dict, and `restore(state)` restores it. If an attribute `is_own` is
+            `True`, each worker reads different batches, whose rows together form the global batch.
+            If there is an attribute `total_steps`, the number of steps in all epochs, results.json
+            reports the progress in steps.
         validation: Validation data of the same kind. If `None`, no epoch is evaluated, and the
             model is saved after every epoch.
         run: `tfreps.runs.RunFolder`.
         plan: `FitPlan`.
         callbacks: list of Keras callbacks. One of them must be an `EpochLog` or a `TrainingLog`.
-            Its state and that of a `ReduceLearningRate` are part of the checkpoints. With a
+            Checkpoints contain the state of this callback and of a `ReduceLearningRate`. With a
             `WeightAverages`, the averages are evaluated and saved instead of the weights.
         begun: function that is called before training starts, with the number of steps of the
             resumed run, or with 0 for a new run. Defaults to `None`.
 
     Returns:
-        dict with `steps`, the total number of steps. If the metric was measured, the dict also has
-        its best value, under its name without `val_`, and `step`, the step at which this value was
-        reached. If they are not 0, the dict also has `epochs_without_improvement`, with patience,
-        and `learning_rate_reductions`, by a `ReduceLearningRate`.
+        dict with these entries:
+
+        - `steps`: total number of steps;
+        - `step`: step of the best model, if the metric was measured;
+        - the name of the metric without `val_`: best value of the metric, if it was measured;
+        - `epochs_without_improvement`: number of epochs since the best model, if patience is set
+          and the number is not 0;
+        - `learning_rate_reductions`: number of reductions by a `ReduceLearningRate`, if not 0.
     """
     training = _Training(model, batches, validation, run, plan, callbacks)
     training.restore()
@@ -105,7 +110,7 @@ def fit_epochs(
 class _Training:
     """Training run of `fit_epochs`: its steps as methods, and the state that they share.
 
-    The arguments are those of `fit_epochs`.
+    The constructor has the arguments of `fit_epochs`.
     """
 
     def __init__(self, model, batches, validation, run, plan, callbacks):
@@ -196,7 +201,11 @@ class _Training:
         self.loop.fit_epoch(batches, steps, self.callbacks, epoch, data)
 
     def progress(self) -> dict[str, Any]:
-        """Returns a dict with the `unit` (step or epoch) and how many are `done` and `planned`."""
+        """Returns how much of the training is complete, as a dict for results.json.
+
+        The entries are `unit`, `"step"` or `"epoch"`, and `done` and `planned`, numbers of such
+        units.
+        """
         total = getattr(self.batches, "total_steps", None)
         if total is not None:
             return {"unit": "step", "done": self.checkpoints.step, "planned": total}
@@ -217,7 +226,7 @@ class _Training:
             log.warning("could not write %s: %s", self.run.results_path, error)
 
     def results(self) -> dict[str, float]:
-        """Returns the dict that `fit_epochs` returns: the metrics of the best model and counts."""
+        """Returns the results of the training so far; `fit_epochs` describes the dict."""
         numbers = {
             "epochs_without_improvement": self.keeper.wait if self.plan.patience else 0,
             "learning_rate_reductions": self.reduce.num_reductions if self.reduce else 0,
@@ -234,7 +243,11 @@ class DataPosition:
         self.epoch = self.batch = self.first_step = 0
 
     def at_step(self, step: int) -> dict[str, Any]:
-        """Returns the position after `step` steps as a dict, which checkpoints store."""
+        """Returns the position after `step` steps of the run, as a dict for a checkpoint.
+
+        The entries are `epoch`, the number of its finished batches `batch` and, if the batches have
+        a state of their own, `data`.
+        """
         found = {"epoch": self.epoch, "batch": step - self.first_step}
         if hasattr(self.batches, "state"):
             found["data"] = self.batches.state(**found)
@@ -243,8 +256,9 @@ class DataPosition:
     def restore(self, position: Mapping[str, Any] | None, is_pending: bool) -> None:
         """Restores a position that `at_step` returned; does nothing if `position` is `None`.
 
-        If all batches of its epoch are finished, the position is the start of the next epoch,
-        unless `is_pending` is True: the epoch must then still be evaluated.
+        If all batches of the restored epoch are finished, the position becomes the start of the
+        next epoch. It stays at the end of the restored epoch if `is_pending` is True, which means
+        that this epoch has not been evaluated yet.
         """
         if position is None:
             return
@@ -278,5 +292,5 @@ def measure_epoch(loop, validation, callbacks, epoch, metrics):
 
 
 def _of_kind(callbacks, kind):
-    """Returns the first callback of a class, or `None`."""
+    """Returns the first callback that is an instance of the class `kind`, or `None`."""
     return next((each for each in callbacks if isinstance(each, kind)), None)

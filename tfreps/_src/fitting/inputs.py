@@ -14,9 +14,16 @@ from tfreps._src.text.token_indexer import TokenIndexer
 class EncoderInputs(NamedTuple):
     """Vocabulary, vectors and models from which an encoder is built.
 
-    `num_frozen_words` is the number of words at the end of the vocabulary that occur only in the
-    file of `vectors`. `stored` is a tuple of the number of layers and the width of the vectors that
-    `tfreps embed` computed.
+    Attributes:
+        indexer: `TokenIndexer` or `PieceIndexer`, which converts tokens to ids.
+        num_classes: int. Number of tags or labels.
+        vectors: Word vectors for the vocabulary of the indexer, or `None`.
+        num_frozen_words: int. Number of words at the end of the vocabulary that occur only in the
+            file of word vectors.
+        elmo: `Elmo` or `None`.
+        bert: `EncoderAndTokenizer` or `None`.
+        stored: tuple of int. Number of layers and width of the vectors that `tfreps embed` stored
+            in a file, or `(0, 0)` without such a file.
     """
 
     indexer: Any
@@ -96,8 +103,8 @@ def make_indexer(options, sentences, elmo=None, word_characters=None, bert=None,
 def keep(run, indexer):
     """Writes to the run folder the files that an indexer needs.
 
-    They are the files of the tokenizer or, without one, the vocabulary and, for a biLM of
-    ELMoForManyLangs, its words and characters.
+    If the indexer has a tokenizer, the files of the tokenizer are written. Otherwise, the
+    vocabulary is written and, for a biLM of ELMoForManyLangs, the words and characters of the biLM.
     """
     tokenizer = getattr(indexer, "tokenizer", None)
     if tokenizer is not None:

@@ -51,10 +51,10 @@ def make_adam(options, rate, steps_per_epoch, clip=None, rate_scale=None, has_no
 
 
 def part_rates(options, model):
-    """Returns a dict of the parts of a model that have a learning rate of their own.
+    """Returns the learning rates of the parts of a model that have a rate of their own.
 
-    It maps the name of a part to a tuple of its learning rate and the list of its trainable
-    variables. Parts without trainable variables are omitted.
+    The result is a dict from the name of each part, such as `"biLM"`, to a tuple of the learning
+    rate and the list of the trainable variables. Parts without trainable variables are omitted.
     """
     found = {}
     embedder, elmo = model.find(TokenEmbedder), model.find(Elmo)
@@ -87,7 +87,10 @@ def penalize(model, l2):
 
 
 def _bert_rates(options, bert):
-    """Returns the items of `part_rates` for a BERT model, or `{}` if no option sets its rates."""
+    """Returns the learning rates of the layers of a BERT model, in the form of `part_rates`.
+
+    The result is `{}` if no option sets learning rates for BERT.
+    """
     decay = options.layer_decay
     if decay is None and options.bert_learning_rate is None:
         return {}

@@ -10,9 +10,17 @@ AUTO = "auto"
 def settle(options, earlier, kind, rows, say, width=None, float16=False):
     """Replaces the value `"auto"` of `options.precision`, and prints the choice and its reason.
 
-    A resumed run keeps its precision, which is in the options of the run folder `earlier`. If the
-    workers choose differently, all train in float32. `rows` is the number of rows in a batch, over
-    all replicas. A model without `width` counts as wide. `say` is a function that prints a line.
+    If the best choice differs between workers, all workers train in float32. If the precision is
+    set to bfloat16 and this CPU has no instructions for it, a warning is printed.
+
+    Args:
+        options: Options of the command; `options.precision` is replaced.
+        earlier: Run folder of a resumed run, whose precision is used again, or `None`.
+        kind: str. Kind of the model, for `choose_precision`.
+        rows: int. Number of rows in a batch, over all replicas.
+        say: Function that prints a line.
+        width: int. Width of the model. If `None` (the default), the model counts as wide.
+        float16: bool. Whether float16 may be chosen. Defaults to `False`.
     """
     if options.precision == AUTO and earlier is not None:
         options.precision = earlier.options.get("precision", AUTO)

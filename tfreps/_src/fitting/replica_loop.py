@@ -192,7 +192,7 @@ class ReplicaLoop:
         return StepLogs(first, lambda: self._exact(first))
 
     def _exact(self, names: Iterable[str]) -> dict[str, float]:
-        """Returns metrics over all replicas, as floats by name.
+        """Returns the metrics `names`, computed over all replicas, as a dict of floats.
 
         All workers must call this method after the same step.
         """
@@ -201,11 +201,11 @@ class ReplicaLoop:
 
 
 def rows_of_replica(batch: Any, shared: Sequence[str] = (), workers: int = 1) -> Any:
-    """Returns the part of a batch with the rows of this replica, of the same structure.
+    """Returns the rows of a batch that this replica computes, in the structure of the batch.
 
     A batch is a tensor, or a tuple or dict of batches. The tensors of the keys in `shared` are
     returned unchanged. `workers` is the number of workers if the batch contains only the rows of
-    one worker, or 1 if it contains those of all replicas.
+    one worker, or 1 if it contains the rows of all replicas.
     """
     if isinstance(batch, dict):
         own = {k: v for k, v in batch.items() if k not in shared}

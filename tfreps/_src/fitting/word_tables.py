@@ -36,10 +36,10 @@ class WordTable(NamedTuple):
 def read_word_table(options, indexer, say) -> WordTable:
     """Adds the words of the file `options.vectors` to the vocabulary, and reads all vectors.
 
-    Words of the training data come first, then those of the file in its order, up to
-    `options.max_vocabulary` words or, if it is `None`, to a table of 1,000,000 words or 4 GB. Words
-    of the training data that are not in the file get random vectors. `say` is a function that
-    prints a line.
+    The words of the training data come first in the vocabulary, followed by words of the file in
+    the order of the file. The vocabulary has at most `options.max_vocabulary` words. If this option
+    is `None`, the table of vectors has at most 1,000,000 words and 4 GB. Words of the training data
+    that are not in the file get random vectors. `say` is a function that prints a line.
     """
     num_trained = len(indexer.vocabulary)
     with local_copy(options.vectors, VECTOR_FILES) as path:
@@ -65,7 +65,7 @@ def read_word_table(options, indexer, say) -> WordTable:
 
 
 def words_to_add(path: str, indexer: TokenIndexer, max_size: int | None) -> tuple[list[str], bool]:
-    """Returns the words of a file to add to the vocabulary, and False if there is no room for all.
+    """Returns the words of a file to add to the vocabulary, and whether there is room for all.
 
     Words that the indexer changes before the lookup, such as words with capitals if it converts
     words to lower case, are left out, because no lookup finds them.
@@ -109,7 +109,11 @@ def fill_missing(vectors: WordVectors, seed: int) -> None:
 
 
 def _reachable(rows: Iterable, indexer: TokenIndexer) -> Iterator[str]:
-    """Yields the words in `rows` that a vocabulary can contain and the lookup does not change."""
+    """Yields the words of a file of word vectors that a lookup in the vocabulary can find.
+
+    `rows` are the rows of the file. Words that `indexer` changes before the lookup, and words that
+    a vocabulary cannot contain, are left out.
+    """
     rows = iter(rows)
     while block := list(itertools.islice(rows, BLOCK)):
         words = [word for row in block if (word := _as_word(row.token))]
@@ -118,7 +122,7 @@ def _reachable(rows: Iterable, indexer: TokenIndexer) -> Iterator[str]:
 
 
 def _as_word(token: bytes) -> str | None:
-    """Returns the token as a str, or `None` if it is not UTF-8 or no valid vocabulary entry."""
+    """Returns the token as a str, or `None` if it is not UTF-8 or not a valid vocabulary entry."""
     try:
         word = token.decode("utf-8")
     except UnicodeDecodeError:
