@@ -174,8 +174,8 @@ def padded(rows, length, width, padding):
     """Converts the ids of N texts to an int32 array, filled with `padding`.
 
     `rows` contains, for each text, a list of ids for each token, and T is `length`. The shape is
-    `[N, T]` if `width` is None, otherwise `[N, T, width]`. A `width` of 0 stands for the largest
-    number of ids of a token.
+    `[N, T]` if `width` is None, otherwise `[N, T, width]`. If `width` is 0, the largest number
+    of ids of a token is used as the width.
     """
     size = width or max((len(ids) for row in rows for ids in row), default=1)
     array = np.full([len(rows), length, size], padding, "int32")
