@@ -197,7 +197,10 @@ def calibration_of(results, nll):
 
 
 def check_fit(options, is_tagger):
-    """Raises ValueError if an option applies only to the data of the other kind of model."""
+    """Raises a ValueError if an option does not apply to the model.
+
+    Some options apply only to the data of taggers, and others only to the data of classifiers.
+    """
     kind, other = ("a tagger", "a classifier") if is_tagger else ("a classifier", "a tagger")
     for name in FIELDS if is_tagger else FOR_TAGGERS:
         if getattr(options, name) is not None:

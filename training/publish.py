@@ -70,8 +70,8 @@ def publish(options):
 def check_folder(options, form):
     """Raises a ValueError if the target is not a new or empty folder.
 
-    Also raises a ValueError for a flag that applies only to uploads. `form` is an example of an
-    address, which the message shows.
+    Also raises a ValueError for a flag that applies only to uploads. `form` shows, in
+    the message, how an address is written.
     """
     if options.message is not None or options.private:
         flag = "--private" if options.private else "--message"

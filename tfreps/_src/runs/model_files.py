@@ -71,7 +71,8 @@ def from_preset(cls: type[Model], source: str | os.PathLike[str], **options: Any
     `source` and `options` are the arguments of `cls.from_preset`.
 
     Returns:
-        The model in the source or, if it is not an instance of `cls`, its first part that is.
+        The model in the source or, if this is not an instance of `cls`, the first part of the model
+        that is an instance of `cls`.
     """
     kinds, read = _reader(cls)
     with locate(source, RUN, KERAS_FILE, *kinds) as found:

@@ -13,8 +13,8 @@ def lookup_table(
     """Returns a lookup table that maps tokens to their positions, and other strings to `default`.
 
     The tokens are written to the file `path`, one per line. A SavedModel copies this file to its
-    `assets` folder. If `path` is `None`, or if a token is empty or contains a line break, they are
-    stored as constants of the graph.
+    `assets` folder. If `path` is `None`, or if a token is empty or contains a line break, the
+    tokens are stored as constants of the graph.
     """
     tokens = list(tokens)
     if path is None or not all(tokens) or any("\n" in t or "\r" in t for t in tokens):

@@ -16,8 +16,8 @@ def token_offsets(
     """Returns the start and the end (exclusive) of each token in its text, int32 `[N, T]`.
 
     `tokens`, str `[N, T]`, padded with `""`, are those that `tokenize(texts, method)` returned, or
-    the first ones of each text; `texts` is str `[N]`. Offsets count Unicode code points. They are 0
-    on padding.
+    the first ones of each text; `texts` is str `[N]`. Offsets count Unicode code points. The
+    offsets of padding are 0.
 
     Every tokenizer copies characters from the text to the tokens in their order, and drops those of
     certain classes: white space; the `dropped_characters` of a BERT tokenizer; and accents at the

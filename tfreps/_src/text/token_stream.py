@@ -12,8 +12,9 @@ _IDEOGRAPHS = "\u4e00", "\u9fff"  # first and last character of the most frequen
 
 
 class StreamToken(NamedTuple):
-    """Token of a stream, from the character `start` to `end` (exclusive) of the whole text.
+    """Token of a text that arrives in parts, with its position in the whole text.
 
+    The token begins at the character `start` and ends before the character `end`.
     `source` is the part of the text from the end of the previous token to `end`.
     """
 

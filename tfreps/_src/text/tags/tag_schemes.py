@@ -109,7 +109,10 @@ def may_follow(tag: TagParts, after: TagParts, scheme: Scheme) -> bool:
 
 
 def starts(tag: TagParts, after: TagParts, scheme: Scheme, mode: SpanMode) -> bool:
-    """Returns `True` if a span starts at `tag`, which follows `after` and continues no span."""
+    """Returns `True` if a span starts at `tag`, provided that `tag` does not continue a span.
+
+    `after` is the tag before `tag`.
+    """
     same = tag.type == after.type
     if mode == "conlleval":
         return tag.role != "O" and (tag.role in "BS" or after.role in "OES" or not same)
@@ -121,7 +124,7 @@ def starts(tag: TagParts, after: TagParts, scheme: Scheme, mode: SpanMode) -> bo
 
 
 def continues(tag: TagParts, after: TagParts, scheme: Scheme, mode: SpanMode) -> bool:
-    """Returns `True` if `tag` continues the span, if any, of the previous tag `after`."""
+    """Returns `True` if `tag` continues a span to which the previous tag `after` belongs."""
     if mode == "conlleval":
         inside = "O" not in (tag.role, after.role)
         return inside and not starts(tag, after, scheme, mode)
@@ -129,7 +132,10 @@ def continues(tag: TagParts, after: TagParts, scheme: Scheme, mode: SpanMode) ->
 
 
 def closes(tag: TagParts, after: TagParts, scheme: Scheme, mode: SpanMode) -> bool:
-    """Returns `True` if a span that ends at the tag `after`, before `tag`, is complete."""
+    """Returns `True` if a span that ends before `tag` is complete.
+
+    `after` is the tag before `tag`, and the last tag of the span.
+    """
     if mode == "conlleval" or scheme == "bio":
         return True
     if scheme == "iob1":
