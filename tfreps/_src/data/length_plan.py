@@ -76,7 +76,7 @@ class LengthPlan:
 
 
 def _cut(lengths: np.ndarray, batch_tokens: int, batch_size: int) -> list[int]:
-    """Returns the indices of the sorted `lengths` where batches begin, then `len(lengths)`."""
+    """Returns the index in the sorted `lengths` at which each batch begins, and `len(lengths)`."""
     cuts = [0]
     for position, length in enumerate(lengths.tolist()):
         rows = position + 1 - cuts[-1]

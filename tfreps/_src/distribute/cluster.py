@@ -183,7 +183,7 @@ def _read_jobs(config):
 
 
 def _read_index(config, jobs):
-    """Returns the number of this process among all workers."""
+    """Returns the number of this process among all workers, counted from 0; the chief is 0."""
     remedy = "Set `task` on every worker, with a different index on each"
     task = _read_object(config, "task", "with the type and the index of this process", remedy)
     job, index = task.get("type"), task.get("index")
@@ -202,7 +202,7 @@ def _read_index(config, jobs):
 
 
 def _read_object(config, key, what, remedy):
-    """Returns the value of a key of TF_CONFIG, which must be a JSON object."""
+    """Returns the value of a key of TF_CONFIG; raises a ValueError if it is not a JSON object."""
     if isinstance(config.get(key), dict):
         return config[key]
     got = f"got {_shown(config[key])}" if key in config else "it is missing"

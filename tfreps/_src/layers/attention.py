@@ -168,7 +168,7 @@ class SelfAttention(Configurable, keras.layers.Layer):
 def built_dense(layer, name, from_dim, to_dim, source=None):
     """Returns a built dense layer with the dtype policy of `layer`.
 
-    Its kernel initializer is that of `source`, or of `layer` itself.
+    The kernel initializer is taken from `source` or, if it is `None`, from `layer`.
     """
     dense = keras.layers.Dense(
         to_dim,

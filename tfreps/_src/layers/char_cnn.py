@@ -45,9 +45,9 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
             published models use `"relu"` or `"tanh"`. The highway layers always use relu.
             Defaults to `"relu"`.
         max_characters: int. Number of character ids per token. Defaults to 50.
-        num_character_ids: int, at least 2. Number of different character ids, of which 0 means "no
-            token" and the last one pads the row after a token. Defaults to 262, as in
-            `tfreps.text.character_ids`.
+        num_character_ids: int, at least 2. Number of different character ids. Id 0 means "no
+            token", and the last id fills the rest of a row after the characters of its token.
+            Defaults to 262, as in `tfreps.text.character_ids`.
 
     Call arguments:
         inputs: int, shape `[..., max_characters]`, as created by `tfreps.text`. Each id is less

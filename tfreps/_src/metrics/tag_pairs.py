@@ -12,7 +12,7 @@ TensorLike = tf.Tensor | np.ndarray | Sequence[Any] | float
 
 
 class TagMetric(keras.metrics.Metric):
-    """Base class of metrics that compare predicted tags with those of the data."""
+    """Base class of metrics that compare predicted tags with the tags of the data."""
 
     def _add_counts(self, shape: tuple[int, ...], *names: str) -> None:
         """Adds an int64 variable of zeros for each name, and stores it as an attribute."""

@@ -21,7 +21,7 @@ class WeightedTokenF1(TagMetric):
         result = sum_k(true[k] * statistic[k]) / sum_k(true[k])
 
     For tag `k`, `predicted` and `true` are the numbers of tokens that have it in the predictions
-    and in the data, and `correct` is the number of those that have it in both. `"recall"` is
+    and in the data, and `correct` is the number of tokens that have it in both. `"recall"` is
     therefore the accuracy over tokens, and `"f1"` is not the harmonic mean of the other two. Tags
     that do not occur in the data have no weight. The precision of a tag that is never predicted is
     0.

@@ -64,7 +64,11 @@ class SentenceValues:
 def make_targets(
     targets: Sequence[Any] | np.ndarray, lengths: np.ndarray, cut_lengths: np.ndarray
 ) -> TokenValues | SentenceValues:
-    """Returns `TokenValues` if the targets are lists, otherwise `SentenceValues`."""
+    """Returns the targets in an object whose method `batch` returns the targets of a batch.
+
+    It is a `TokenValues` if the targets are lists, such as tag ids, and a `SentenceValues` if they
+    are integers, such as label ids.
+    """
     check_number(targets, lengths, "`targets`")
     are_labels = [np.ndim(target) == 0 for target in targets]
     if all(are_labels):

@@ -153,7 +153,7 @@ def _permutation(size: int, seed: int) -> list[int]:
 
 
 def _shares(counts: Mapping[Hashable, int], fraction: float) -> dict[Hashable, int]:
-    """Returns how many examples of each label go to the second part."""
+    """Returns a dict from each label to the number of its examples in the second part."""
     exact = {label: fraction * count for label, count in counts.items()}
     taken = {label: int(share + 1e-9) for label, share in exact.items()}
     missing = int(sum(exact.values()) + 0.5 + 1e-9) - sum(taken.values())

@@ -61,7 +61,7 @@ def as_rejected(reason, record, path=None):
 def sampled_schema(records):
     """Returns the Arrow schema of records that have no schema of their own.
 
-    If the values of a field have different types, its type is that of most of them.
+    If the values of a field have different types, the field gets the type of most of the values.
     """
     names = list(dict.fromkeys(name for record in records for name in record))
     fields = []
@@ -72,7 +72,7 @@ def sampled_schema(records):
 
 
 def _sampled_type(values):
-    """Returns the Arrow type of values, or of most of them if no type fits all."""
+    """Returns the Arrow type of the values, or of most values if no type fits all values."""
     try:
         return pa.array(values).type
     except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
