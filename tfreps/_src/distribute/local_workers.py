@@ -40,11 +40,12 @@ os.execvp(sys.argv[2], sys.argv[2:])
 
 
 class Outcome(NamedTuple):
-    """Exit code of a group of workers, and a sentence about the one that failed first.
+    """Exit code of a group of workers, and a sentence about the first worker that failed.
 
-    The code is 0 if all workers succeeded, else that of the first worker that failed, or that of
-    worker 0 after a signal. It is 128 + n for a worker that signal n killed. `failure` is `""` if
-    none failed, or if this process was asked to stop.
+    The exit code is 0 if all workers succeeded. Otherwise, it is the exit code of the first worker
+    that failed or, if this process received a signal, of worker 0. A worker that signal n killed
+    has the exit code 128 + n. `failure`, the sentence, is `""` if no worker failed, or if this
+    process was asked to stop.
     """
 
     code: int
@@ -126,9 +127,9 @@ def local_addresses(count: int, first_port: int | None = None) -> tuple[str, ...
 def worker_environ(environ: Mapping[str, str], cluster: Cluster, threads: int) -> dict[str, str]:
     """Returns the environment variables of a worker on this machine.
 
-    They are `environ`, TF_CONFIG, the variables in `THREADS` and PYTHONUNBUFFERED unless they are
-    set, and no_grpc_proxy with 127.0.0.1. With http_proxy set, TensorFlow's workers would otherwise
-    connect to each other through the proxy and wait indefinitely.
+    The result contains `environ`, TF_CONFIG, the variables in `THREADS` and PYTHONUNBUFFERED unless
+    they are set, and no_grpc_proxy with 127.0.0.1. With http_proxy set, TensorFlow's workers would
+    otherwise connect to each other through the proxy and wait indefinitely.
     """
     found = {**dict.fromkeys(THREADS, str(threads)), **environ, NAME: cluster.as_tf_config()}
     direct = environ.get("no_grpc_proxy") or environ.get("no_proxy")

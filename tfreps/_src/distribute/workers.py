@@ -50,7 +50,7 @@ class Workers:
         return tuple(map(bool, self._gather(flags).any(0)))
 
     def raise_together(self, error=None):
-        """Raises the error of this worker, or ValueError if only another worker has one."""
+        """Raises `error` if it is given, or ValueError if another worker has an error."""
         failed = np.flatnonzero(self._gather([error is not None])[:, 0])
         if error is not None:
             raise error

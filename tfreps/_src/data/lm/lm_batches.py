@@ -312,7 +312,7 @@ def _fingerprint(path: str) -> list[int]:
 
 
 def _forget_delivered(words: WordRows, streams: list[LMStream]) -> int:
-    """Drops unknown words that no stream needs; returns the number of unknown words that remain."""
+    """Drops the unknown words that no stream needs, and returns the number of the others."""
     arrays = {id(array): array for stream in streams for array in stream.arrays_of_rows()}
     first = words.first_unknown
     unknown = [(array, np.flatnonzero(array >= first)) for array in arrays.values()]

@@ -160,7 +160,7 @@ class LMStream:
         self._next += shift
 
     def _leftover(self) -> np.ndarray:
-        """Returns the buffer positions of what remains of each row's sentence, row by row."""
+        """Returns the buffer positions of the rest of each row's sentence, row after row."""
         begins = np.cumsum(self._left) - self._left
         return np.repeat(self._at - begins, self._left) + np.arange(self._left.sum())
 

@@ -45,7 +45,7 @@ class WordRows(dict[str, int]):
     def word(self, row: int) -> int | str:
         """Returns the word of a row in the form in which saved positions store words.
 
-        It is the row itself for a vocabulary token, and a str for any other word.
+        The result is the row itself for a vocabulary token, and a str for any other word.
         """
         return row if row < self.first_unknown else self.unknown[row - self.first_unknown]
 

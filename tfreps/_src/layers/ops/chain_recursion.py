@@ -184,10 +184,10 @@ def log_sum_exp(x, axis):
 
 
 def previous_values(values, mask, first):
-    """Returns the value at the last real token before each position and before the end of the row.
+    """Returns the last real value before each position, and the last real value of each row.
 
     The values and the mask are `[B, T]`, and the results `[B, T]` and `[B]`. `first` is the value
-    where no real token precedes.
+    where there is no earlier real token.
 
     >>> mask = tf.constant([[False, True, False, True]])
     >>> [x.numpy().tolist() for x in previous_values(tf.constant([[5, 6, 7, 8]]), mask, 0)]

@@ -92,7 +92,7 @@ def token_log_likelihood(emissions, tags, mask, gold_scores, scores):
     """Computes the log probability of each tag given the tags before it, `[B, T]`.
 
     It is at least -ILLEGAL_COST, and NaN in a sentence with a tag outside 0 to K - 1 at a real
-    token. `gold_scores` is not used; the arguments are those of `log_likelihood`.
+    token. The arguments are the same as for `log_likelihood`; `gold_scores` is not used.
     """
     del gold_scores
     largest = emissions.shape[-1] - 1

@@ -18,7 +18,7 @@ BY_NAME = (
 
 
 def hidden_mask(x):
-    """Returns the mask that Keras computed for a tensor, or `None`."""
+    """Returns the mask that Keras stores with a tensor (the hidden mask), or `None`."""
     return getattr(x, "_keras_mask", None)
 
 

@@ -185,7 +185,7 @@ def _product(x, kernel, dtype):
 
 
 def _from_nodes(form, weights, node_hidden, mean, dtype):
-    """Returns what the sentence nodes add to the gates of the words, and to their own gates.
+    """Returns the terms of the sentence nodes in the gates of the words and of these nodes.
 
     The first result, `[B, G*H]`, is added to the gates of every word. The second, `[S, B, 3*H]`,
     has all terms of the sentence nodes' gates that do not depend on a single word.
@@ -287,7 +287,7 @@ class _WordGates:
 
 
 def _from_neighbors(gradient, groups):
-    """Returns the gradient with respect to `x`, given that with respect to its `neighbors`.
+    """Returns the gradient with respect to `x`, given the gradient of `neighbors(x, groups)`.
 
     The result is `[B, T, D]`, and `gradient` is `[B, T, N*D]` for N groups of neighbors.
     """

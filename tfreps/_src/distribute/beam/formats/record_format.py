@@ -34,7 +34,7 @@ class RecordFormat:
         return [(0, size)]
 
     def prepare(self, records):
-        """Adapts the format to the first records; returns these as the format now reads them."""
+        """Adapts the format to the first records of a corpus, and returns them in the new form."""
         return records
 
     def check_schema(self, schema):
