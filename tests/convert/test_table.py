@@ -104,7 +104,7 @@ def test_a_table_that_does_not_fit_the_model(ours, message):
 
 def test_a_weight_may_not_be_filled_twice():
     twice = [*ROWS, Row("theirs/c", (2,), "ours/b")]
-    with pytest.raises(ValueError, match="does not fit the model"):
+    with pytest.raises(ValueError, match="each part of weight ours/b exactly once"):
         read_rows(twice, arrays().__getitem__, weights(), "some.hdf5")
 
 

@@ -137,7 +137,9 @@ def test_a_version_whose_warm_up_fails(half):
     write_warm_up(save_half(half / "2"), "no number")
     with serving(half) as server:
         (_, state, error), (_, first, _) = server._core.pool.status("half")
-        assert (state, first) == ("END", "AVAILABLE") and "warm-up request 1 fails" in str(error)
+        assert (state, first) == ("END", "AVAILABLE") and "warm-up request 1 must succeed" in str(
+            error
+        )
 
 
 def test_a_full_queue(models):

@@ -113,8 +113,8 @@ def test_own_folder_with_windows_line_ends(tmp_path):
         (b"fine\ncaf\xe9\n", r"own.txt, line 2: expected UTF-8 text, found the byte 0xe9"),
         (b"\0\1\0\0\1", "NUL byte"),
         ("The dog .".encode("utf-16"), "line 1: .* looks like UTF-16. Convert the file first"),
-        (b"", "no sentence"),
-        (b"x = 1\n", "no sentence"),
+        (b"", "none were found"),
+        (b"x = 1\n", "none were found"),
     ],
 )
 def test_text_that_is_none(tmp_path, content, message):

@@ -80,7 +80,7 @@ def test_large_arrays_are_written_in_parts(shape):
 
 def test_what_cannot_be_written():
     for outputs, words in (
-        ({}, "no outputs"),
+        ({}, "must have at least one output"),
         ({"y": np.array(1)}, "one row for each row of the inputs; got the shapes y \\(\\)"),
         ({"a": np.array([1]), "b": np.array([1, 2])}, "the shapes a \\(1,\\), b \\(2,\\)"),
         ({"y": np.array([1], ml_dtypes.bfloat16)}, "bfloat16"),
@@ -91,5 +91,7 @@ def test_what_cannot_be_written():
 
 
 def test_an_answer_that_is_too_large():
-    with pytest.raises(ServingError, match="The response as JSON has .*max_response_mb"):
+    with pytest.raises(
+        ServingError, match="JSON may have at most 1048576 bytes; it has .*max_response_mb"
+    ):
         predict_json({"y": np.zeros([400_000])}, True, max_response_mb=1)

@@ -15,11 +15,11 @@ def test_bodies_of_many_values(part):
     count = 30 * (part.count(",") + 16 * part.count("[") + 16 * part.count("{")) + 32
     body = '{"inputs":[' + part * 30 + "1]}"
     assert len(parse_body(body.encode(), count + 1)["inputs"]) == 31
-    with pytest.raises(ServingError, match=f"more than {count} values"):
+    with pytest.raises(ServingError, match=f"at most {count} values"):
         parse_body(body.encode(), count)
     options = ServerOptions()
     largest = part * (options.max_body_mb * 2**20 // len(part))
-    with pytest.raises(ServingError, match="more than 1048576 values"):
+    with pytest.raises(ServingError, match="at most 1048576 values"):
         parse_body(largest.encode(), options.max_elements)
 
 
