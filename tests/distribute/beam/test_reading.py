@@ -80,7 +80,10 @@ def test_the_sample_skips_lines_that_are_no_records(tmp_path):
 def test_files_of_different_schemas(tmp_path):
     for name, kind in {"a": pa.int64(), "b": pa.string()}.items():
         pa.parquet.write_table(pa.table({"id": pa.array([None], kind)}), tmp_path / name)
-    message = "b must have the schema of .*a; these fields differ: id: int64, id: string. Annotate"
+    message = (
+        "b must have the schema of .*a; its own fields are id: string, and the missing ones are "
+        "id: int64. Annotate"
+    )
     with pytest.raises(ValueError, match=message):
         input_schema([f"{tmp_path}/a", f"{tmp_path}/b"], Parquet())
 

@@ -291,9 +291,9 @@ def _head(checkpoint: Checkpoint, model: type, other: str) -> tuple[list[str], l
     kinds = made_for.get("architectures") or ()
     if any(str(kind).endswith((other, "ForMultipleChoice")) for kind in kinds):
         raise ValueError(
-            f"{source} has the head of {', '.join(kinds)}, which "
-            f"{model.__name__} cannot read. To start with a new head, use "
-            f"{model.__name__}(BertEncoder.from_pretrained(...), ...)."
+            f"{source} has the head of {', '.join(kinds)}, which {model.__name__} cannot read: "
+            "`Classifier` reads heads of labels, and `Tagger` heads of tags. Use the other class, "
+            f"or start with a new head: {model.__name__}(BertEncoder.from_pretrained(...), ...)."
         )
     count = (*shapes.get(rows[0].foreign, ()), 1)[0]
     return (

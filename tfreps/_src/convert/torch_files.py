@@ -120,7 +120,10 @@ def _in_zip(file: BinaryIO, size: int) -> Description:
         raise ValueError("the file is a zip archive without a member data.pkl")
     inside = {name.removeprefix(folders[0]): member for name, member in members.items()}
     if "constants.pkl" in inside:
-        raise ValueError("the file is a TorchScript program, which tfreps does not run")
+        raise ValueError(
+            "expected a state dict; the file is a TorchScript program, which tfreps does not run. "
+            "Load the program with `torch.jit.load`, and save its `state_dict()` with `torch.save`"
+        )
     if _content(file, inside, "version", size).strip() not in ZIP_VERSIONS:
         raise ValueError("the format of the file has an unknown version")
     if "byteorder" in inside and _content(file, inside, "byteorder", size) != b"little":

@@ -170,11 +170,11 @@ def _check_singletons(positions: Mapping[Hashable, list[int]], fraction: float) 
     alone = [(own[0], label) for label, own in positions.items() if len(own) == 1]
     if alone:
         position, label = min(alone, key=lambda pair: pair[0])
-        more = f"; other labels with only one: {len(alone) - 1}" if len(alone) > 1 else ""
+        more = f" The number of such labels is {len(alone)}." if len(alone) > 1 else ""
         raise ValueError(
-            f"The label {label!r} has only one example, number {position} (counted from "
-            f"0{more}), and one example cannot be in both parts of a split. Remove this "
-            'example, add examples of the label, or set `singletons` to "keep".'
+            "Each label must have at least two examples, one for each part of a split; the label "
+            f"{label!r} has only one example, number {position} (counted from 0).{more} Remove "
+            'such examples, add examples of their labels, or set `singletons` to "keep".'
         )
 
 

@@ -65,15 +65,21 @@ def input_schema(paths, form, keep=None):
         with _naming(path):
             schema = form.schema(path)
         if found is not None and schema != found:
-            fields = ({f"{field.name}: {field.type}" for field in each} for each in (schema, found))
-            changes = ", ".join(sorted(set.symmetric_difference(*fields)))
             raise ValueError(
-                f"{path} must have the schema of {paths[0]}; these fields differ: "
-                f"{changes or 'the order of the fields'}. Annotate files of different schemas "
-                "one after the other."
+                f"{path} must have the schema of {paths[0]}; {differences(schema, found)}. "
+                "Annotate files with different schemas in separate runs."
             )
         found = schema
     return found
+
+
+def differences(schema, expected):
+    """Returns the fields that only one of two Arrow schemas has, in words."""
+    here, there = ({f"{field.name}: {field.type}" for field in each} for each in (schema, expected))
+    if here == there:
+        return "the order of the fields differs"
+    names = (", ".join(sorted(fields)) or "none" for fields in (here - there, there - here))
+    return "its own fields are {}, and the missing ones are {}".format(*names)
 
 
 def sample_records(paths, form):
