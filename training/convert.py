@@ -57,9 +57,9 @@ COMMAND = Command(
                 "--elmo-weights if the biLM reads token ids.", metavar="FILE",
             ),
             "scheme": Option(
-                str, None, "Tag scheme of a published BERT model with a tag head. If config.json "
-                "does not say whether the head scores tags or labels, this option says that it "
-                "scores tags.", SCHEMES,
+                str, None, "Tag scheme of a published BERT model for token classification. If "
+                "config.json does not specify the type of the head, the head is read as one for "
+                "token classification.", SCHEMES,
             ),
         }),
         Group("to", "Folder to write, and its format.", {

@@ -139,8 +139,8 @@ OF_EMBEDDER = {
     "characters": Option(
         str, None, "Network that computes a vector from the characters of each word: a CNN (cnn), "
         "a bidirectional LSTM (bilstm), or no network (none). This vector is concatenated with the "
-        "word vector. Defaults to cnn in train-tagger unless --tokens is characters or vectors of "
-        "a biLM are read, and otherwise to none.", ["cnn", "bilstm", "none"],
+        "word vector. Defaults to none in train-classifier. In train-tagger, defaults to cnn, or "
+        "to none with --tokens characters or with vectors of a biLM.", ["cnn", "bilstm", "none"],
     ),
 }  # fmt: skip
 UNITS = {
@@ -180,9 +180,18 @@ SLSTM = {
     ),
 }  # fmt: skip
 CNN = {
-    "num_filters": Option(int, 100, "Number of filters of cnn for each width.", at_least=1),
+    "num_filters": Option(
+        int,
+        100,
+        "Number of convolution filters per filter width. Applies to --encoder cnn.",
+        at_least=1,
+    ),
     "widths": Option(
-        int, [3, 4, 5], "Widths of the filters of cnn, in tokens.", many=True, at_least=1
+        int,
+        [3, 4, 5],
+        "Widths of the convolution filters of --encoder cnn, in tokens.",
+        many=True,
+        at_least=1,
     ),
 }
 BERT = {

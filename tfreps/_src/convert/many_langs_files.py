@@ -23,7 +23,8 @@ from tfreps._src.text.word_char_ids import LEAST_CHARACTERS, SPECIAL_CHARACTERS,
 CONFIG, CHARACTERS, WORDS = "config.json", "char.dic", "word.dic"
 TOKEN_ENCODER, LSTMS = "token_embedder.pkl", "encoder.pkl"
 SPACE = "\u3000"  # stands for a token that consists of white space
-# Config that is part of the original's package, under two names, for folders without a config.
+# Default configuration, which the package of ELMoForManyLangs contains under two names. It is used
+# for model folders without a configuration.
 PACKAGED_NAMES = "cnn_50_100_512_4096_sample.json", "cnn_0_100_512_4096_sample.json"
 PACKAGED = {
     "encoder": {

@@ -121,7 +121,10 @@ def _stand_in(name: str, arguments: tuple) -> Any:
 def _storage(value: Any) -> Storage:
     """Returns the storage of a persistent id `("storage", type, key, device, size, view)`."""
     if type(value) is not tuple or len(value) not in (5, 6) or value[0] != "storage":
-        raise ValueError("the file refers to something other than a storage")
+        raise ValueError(
+            "expected a reference to a tensor storage, ('storage', type, key, device, size); got "
+            f"another {type(value).__name__}"
+        )
     _, kind, key, _, size, *view = value
     if type(kind) is not Name or kind.text not in STORAGES or type(key) is not str:
         raise ValueError("the file has a storage without a type or key")

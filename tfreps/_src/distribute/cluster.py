@@ -13,7 +13,7 @@ import time
 from collections.abc import Mapping
 from typing import NamedTuple
 
-KINDS = "none", "mirrored", "multiworker"  # where a model is trained; see `open_strategy`
+KINDS = "none", "mirrored", "multiworker"  # kinds of strategy; see `open_strategy`
 NAME = "TF_CONFIG"
 EXAMPLE = (
     '{"cluster": {"worker": ["host0:2222", "host1:2222"]}, "task": {"type": "worker", "index": 0}}'

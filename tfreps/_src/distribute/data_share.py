@@ -11,9 +11,13 @@ from tfreps._src.layers.ops.replicas import SEEDS_APART
 
 
 def data_share(options):
-    """Returns the `DataShare` of this worker, for the options of a command.
+    """Returns a `DataShare`, which selects the training files that this worker reads.
 
-    If the command has no option `worker_data`, every worker reads all files.
+    With `worker_data` files, the files are divided among the workers. With `worker_data` rows, or
+    if the command has no such option, every worker reads all files.
+
+    Raises:
+        ValueError: If `worker_data` is files and `distribute` is not multiworker.
     """
     divided = getattr(options, "worker_data", "rows") == "files"
     if divided and options.distribute != "multiworker":

@@ -20,8 +20,9 @@ class EncoderInputs(NamedTuple):
         vectors: Word vectors for the vocabulary of the indexer, or `None`.
         num_frozen_words: int. Number of words at the end of the vocabulary that occur only in the
             file of word vectors.
-        elmo: `Elmo` or `None`.
-        bert: `EncoderAndTokenizer` or `None`.
+        elmo: `Elmo` whose vectors the encoder reads, or `None` if it reads none.
+        bert: `EncoderAndTokenizer` with a BERT encoder and its tokenizer, or `None` for another
+            kind of encoder.
         stored: tuple of int. Number of layers and width of the vectors that `tfreps embed` stored
             in a file, or `(0, 0)` without such a file.
     """

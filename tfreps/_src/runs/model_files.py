@@ -235,9 +235,10 @@ def _opened(read: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _reader(cls: type) -> tuple[tuple[Kind, ...], Any]:
-    """Returns the kinds of files in which a class is published, and a function that loads them.
+    """Returns a tuple of the kinds of files from which models of a class are loaded, and a loader.
 
-    The function takes a `Location`, and returns an instance of `cls`.
+    The loader takes a `Location`, and returns an instance of `cls`. A class that `READERS` does not
+    contain has the entry of its nearest parent class, or `((), None)` if there is none.
     """
     found = (READERS[parent] for parent in cls.__mro__ if parent in READERS)
     return next(found, ((), None))

@@ -43,9 +43,9 @@ class WordRows(dict[str, int]):
         return np.concatenate(pieces)
 
     def word(self, row: int) -> int | str:
-        """Returns the word of a row in the form in which saved positions store words.
+        """Returns what identifies the word of a row when a position in the data is saved.
 
-        The result is the row itself for a vocabulary token, and a str for any other word.
+        The result is `row` itself for a vocabulary token, and the word as a str for any other word.
         """
         return row if row < self.first_unknown else self.unknown[row - self.first_unknown]
 

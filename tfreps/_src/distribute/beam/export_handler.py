@@ -37,7 +37,8 @@ class ExportHandler(ModelHandler):
 
     Args:
         folder: str. Version folder of the export, on any of Beam's file systems.
-        names: list of str. Outputs to add to each record, as `signature_rows` reads them.
+        names: list of str. Names of the outputs to add to each record, in the form that
+            `signature_rows` accepts.
         field, signature, prefix: as in `Annotate`.
         batch_size: int. Maximum number of records in a batch. Defaults to 1024.
         batch_tokens: int. Maximum number of tokens in a call of the signature, padding included.
