@@ -35,9 +35,9 @@ def queue_of(size, inputs, added=0):
         (RequestSize(1, 501), "at most 500 tokens; .*server option `max_text_tokens`"),
         (
             RequestSize(3, 400),
-            "at most 1000 tokens; .* has 1200, .* 3 texts.* 400 tokens .*max_tok",
+            "at most 1000 tokens; .* counts as 1200 tokens, .* 3 texts.* 400 tokens .*max_tok",
         ),
-        (RequestSize(1_001, 1), "After padding, .* has 1001"),
+        (RequestSize(1_001, 1), "After padding, .* counts as 1001"),
     ],
 )
 def test_too_many_tokens(size, words):

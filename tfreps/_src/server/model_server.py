@@ -119,7 +119,7 @@ class ModelServer:
 
 
 def why_nothing(model: ServedModel) -> str:
-    """Returns an error message that says why no version of a model can be served."""
+    """Returns the error message, a str, that says why no version of a model can be served."""
     with contextlib.suppress(ServingError):  # raised if there is no version at all
         errors = [str(error) for _, _, error in model.status() if error]
         if errors:

@@ -43,7 +43,10 @@ def as_lines(text: str, outputs: dict[str, Any]) -> list[str]:
 
 
 def tag_lines(text: str, outputs: dict[str, Any], length: int) -> Iterator[str]:
-    """Yields a line with the tag of each token, and a line with the text of each span."""
+    """Yields a line with the tag of each token, and a line with the text of each span.
+
+    `length` is the number of tokens; `outputs` may contain padding after them.
+    """
     tokens = outputs["tokens"][:length]
     tags = outputs["tags"][:length]
     shares = outputs.get("confidences", [])[:length]
@@ -60,7 +63,7 @@ def tag_lines(text: str, outputs: dict[str, Any], length: int) -> Iterator[str]:
 
 
 def label_lines(outputs: dict[str, Any]) -> Iterator[str]:
-    """Yields lines with a label and its probability, for the most probable labels in order."""
+    """Yields a line with each of up to 5 labels and its probability, the most probable first."""
     yield f"{outputs['label']}{percent(outputs.get('probability'))}"
     labels = outputs.get("labels", [])
     shares = outputs.get("probabilities", [])
@@ -74,7 +77,7 @@ def percent(share: float | None) -> str:
 
 
 def shown(value: Any) -> str:
-    """Formats a value for display. Nested lists are shown as their shape and first values."""
+    """Returns a value as text. A nested list is abbreviated to its shape and first 5 values."""
     shape = []
     first = value
     while isinstance(first, list):

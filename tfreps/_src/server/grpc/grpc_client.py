@@ -129,7 +129,10 @@ class GrpcClient:
         self._channel.close()
 
     def _only_input(self, which, signature):
-        """Returns the name of the only input of a signature."""
+        """Returns the name of the only input of a signature.
+
+        Raises a ValueError if the signature does not exist or does not have text as its only input.
+        """
         request = addressed(get_model_metadata_pb2.GetModelMetadataRequest(), *which)
         request.metadata_field.append("signature_def")
         packed = self._call(self._predict.GetModelMetadata, request).metadata["signature_def"]
@@ -179,7 +182,7 @@ def addressed(request, model, version, label):
 
 
 def as_python(value: Any) -> Any:
-    """Converts an array or value to nested lists of numbers and str, or to one number or str."""
+    """Converts an array to nested lists of numbers or str, or a single value to a number or str."""
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
     if isinstance(value, (np.ndarray, np.generic)):

@@ -20,17 +20,18 @@ from tfreps._src.server.requests.server_options import MEGABYTE
 
 NAMES = ("PredictionService", "ModelService")
 SERVICES = (*NAMES, *(f"tensorflow.serving.{name}" for name in NAMES))
-LAST_CALL = 0.2  # seconds during shutdown in which calls fail with UNAVAILABLE, not CANCELLED
+LAST_CALL = 0.2  # first seconds of a shutdown, in which new calls fail with UNAVAILABLE
 HEALTH_SECONDS = 1.0  # interval between checks for stuck models
-# Maximum number of open calls per allowed request. Messages of further calls are not received.
+# At most `CALLS_PER_REQUEST * max_requests + SPARE` calls are open at the same time. Further calls
+# are rejected before their messages are received.
 CALLS_PER_REQUEST = 4
-SPARE = 16  # number of calls that are received in addition
+SPARE = 16
 
 
 class GrpcFront:
     """gRPC interface of a `ServingCore`, with TensorFlow Serving's services and the health service.
 
-    It listens on `port`, and runs on `server_loop()`.
+    The server listens on the port `port`, an attribute, and runs on `server_loop()`.
     """
 
     def __init__(self, core):
@@ -51,7 +52,7 @@ class GrpcFront:
             maximum_concurrent_rpcs=CALLS_PER_REQUEST * options.max_requests + SPARE,
         )
         self._server.add_generic_rpc_handlers(self._handlers())
-        # This check raises a better error than gRPC, which would also print a line of its log.
+        # gRPC would raise a less clear error for a port in use, and write to its log.
         listening_socket(options.host, options.grpc_port, "gRPC").close()
         host = f"[{options.host}]" if ":" in options.host else options.host
         address = f"{host}:{options.grpc_port}"
@@ -120,12 +121,13 @@ class GrpcFront:
 
     async def stop(self, timeout):
         """Rejects new requests, and waits up to `timeout` seconds for requests in progress."""
-        if self._watch is None:  # only a server that was started closes its port
+        if self._watch is None:  # gRPC closes the port of a server only if the server was started
             await self._server.start()
         else:
             self._watch.cancel()
         await self._health.enter_graceful_shutdown()
-        self._services.is_ending = True  # grpc would cancel calls that are about to arrive
+        # For a moment, new calls are rejected with UNAVAILABLE. gRPC alone would cancel them.
+        self._services.is_ending = True
         await asyncio.sleep(min(LAST_CALL, timeout))
         await self._server.stop(timeout)
 
@@ -157,7 +159,7 @@ def reading(function, message):
         with contextlib.suppress(DecodeError):
             request = message.FromString(data)
         if request is None:
-            details = "Exception deserializing request!"  # the same message as that of gRPC
+            details = "Exception deserializing request!"  # the message that gRPC itself uses
             await context.abort(grpc.StatusCode.INTERNAL, details)
         return await function(request, context)
 

@@ -12,9 +12,9 @@ from tfreps._src.server.requests.tensor_protos import fill_proto, to_arrays
 
 
 def handled(method):
-    """Decorates a gRPC method, so that its requests are recorded.
+    """Decorates a method of `GrpcServices`: returns a coroutine function that records its requests.
 
-    Errors of the method are reported to the client as the status of the call.
+    If the method raises an error, the client receives the status code and message of this error.
     """
 
     @functools.wraps(method)
@@ -34,7 +34,7 @@ def handled(method):
 class GrpcServices:
     """Methods Predict, GetModelMetadata and GetModelStatus of TensorFlow Serving's services.
 
-    If `is_ending` is `True`, Predict rejects new requests.
+    If `is_ending` is `True`, Predict rejects new requests. `core` is a `ServingCore`.
     """
 
     def __init__(self, core):
@@ -66,7 +66,7 @@ class GrpcServices:
     async def GetModelMetadata(self, request, context):  # noqa: N802
         """Returns a `GetModelMetadataResponse` with the signatures of a version of a model.
 
-        The request does not wait for other requests.
+        The request does not count as one of the `max_requests` requests in progress.
         """
         which = asked_for(request)
         if not request.metadata_field:
@@ -87,7 +87,7 @@ class GrpcServices:
     async def GetModelStatus(self, request, context):  # noqa: N802
         """Returns a `GetModelStatusResponse` with the status of the versions of a model.
 
-        The request does not wait for other requests.
+        The request does not count as one of the `max_requests` requests in progress.
         """
         return self.core.status_message(*asked_for(request))
 

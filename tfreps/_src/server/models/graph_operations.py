@@ -26,10 +26,10 @@ OPAQUE = """
 DatasetFromGraph DeserializeIterator MlirPassthroughOp XlaCustomCall XlaCallModule TRTEngineOp Abort
 """
 NAMES = {*FILES.split(), *NETWORK.split(), *PYTHON.split(), *OPAQUE.split()}
-PLAIN = {"DebugNumericSummaryV2"}  # this operation writes nothing, unlike the one that it replaced
+PLAIN = {"DebugNumericSummaryV2"}  # writes nothing, unlike DebugNumericSummary
 
-# Operations that use a file if an attribute requests it: the attribute, and a pattern that its
-# harmless values match.
+# Operations that use a file only for some values of an attribute: operation -> the attribute, and a
+# pattern that matches the values for which no file is used.
 WITH_FILES = {
     "PrintV2": ("output_stream", rb"(?!file:).*"),
     "EncodeProto": ("descriptor_source", rb"|local://|bytes://.*"),
@@ -49,6 +49,10 @@ def check_operations(model, folder) -> None:
     A SavedModel is a program: its operations run with the permissions of the process that loads or
     calls it. Two uses of files are allowed, because ordinary SavedModels need them: saving and
     restoring the model's own variables, and filling lookup tables from its own assets.
+
+    Args:
+        model: `SavedModel` message, the content of saved_model.pb.
+        folder: str or path-like. Folder of the model.
 
     Raises:
         ValueError: If the model has an asset outside of its folder, or a link to one, or
@@ -174,8 +178,8 @@ def own_saver(graph, nodes, called):
 def calls(nodes):
     """Returns a list of the names of the functions that nodes refer to, one for each reference.
 
-    A node refers to a function by its operation, in an attribute, or in the attributes of another
-    function that it refers to.
+    A node refers to a function as its operation or in an attribute. An attribute that refers to a
+    function may itself have attributes that refer to other functions.
     """
     found = []
     for node in nodes:
@@ -226,14 +230,15 @@ def plain(name):
 
 
 def asset_arguments(graph, by_nodes, by_functions):
-    """Returns a function from the name of a graph function to the set of its asset arguments.
+    """Returns a function that takes the name of a graph function and returns its asset arguments.
 
-    An asset argument is one whose value is always an asset of the model: the object graph binds
-    the argument to an asset, or every caller passes one of its own asset arguments, as in a
-    SavedModel that was loaded and saved again. The set contains the names of the arguments.
+    An asset argument is an argument whose value is always an asset of the model: the object graph
+    binds the argument to an asset, or every caller passes one of the asset arguments of the caller,
+    as in a SavedModel that was loaded and saved again. The result is a set of argument names.
 
-    `by_nodes` is a list of the names of functions to which the main graph refers, and
-    `by_functions` a list of those to which other functions refer; see `calls`.
+    `by_nodes` is a list of the names of the functions to which the main graph refers, and
+    `by_functions` is a list of the names of the functions to which other functions refer; see
+    `calls`.
     """
     functions = {function.signature.name: function for function in graph.graph_def.library.function}
     found = {}
@@ -268,9 +273,9 @@ def asset_arguments(graph, by_nodes, by_functions):
 
 
 def by_objects(graph, signature):
-    """Returns the names of the arguments of a function that the object graph binds to assets.
+    """Returns the set of the names of the function arguments that the object graph binds to assets.
 
-    The names are a set of str. `signature` is the `OpDef` of the function.
+    `signature` is the `OpDef` of the function.
     """
     objects = graph.object_graph_def
     if signature.name not in objects.concrete_functions:

@@ -16,8 +16,8 @@ class VersionPolicy:
     """Policy that selects the versions of a model to serve.
 
     Args:
-        latest: int. Number of the newest versions to serve. If 0, all versions are served. Defaults
-            to 1.
+        latest: int. Number of versions to serve, starting with the newest one. If 0, all versions
+            are served. Defaults to 1.
         specific: tuple of int. Version numbers to serve, in place of the newest ones. Defaults to
             `()`.
 
@@ -85,9 +85,17 @@ def check_name(name: str, what: str) -> None:
 def from_folders(
     folders: list[str], labels: Iterable[str] = (), versions: Iterable[str] = ()
 ) -> list[ModelConfig]:
-    """Returns a list of `ModelConfig` for base paths, labels and policies of the command line.
+    """Returns a list of `ModelConfig` for the models on the command line.
 
-    A model is named after its folder, unless a name precedes the path (`"tagger=exports/ner"`).
+    Args:
+        folders: list of str. Base paths of the models. A model is named after its folder, unless a
+            name precedes the path (`"tagger=exports/ner"`).
+        labels: iterable of str. Labels of versions, such as `"ner:stable=1"`. Defaults to `()`.
+        versions: iterable of str. Version policies, such as `"ner:latest:2"`; see `read_policy`.
+            Defaults to `()`.
+
+    Raises:
+        ValueError: If an argument is not valid, or two models have the same name.
     """
     configs = {}
     for folder in folders:
@@ -115,7 +123,7 @@ def from_folders(
 
 
 def read_policy(text: str) -> VersionPolicy:
-    """Parses a version policy from the command line.
+    """Returns the `VersionPolicy` for a text from the command line.
 
     >>> read_policy("latest:2"), read_policy("3,4").specific
     (VersionPolicy(latest=2, specific=()), (3, 4))
@@ -147,7 +155,7 @@ def known(text: str, configs: dict[str, ModelConfig], argument: str, form: str) 
 
 
 def check_base(path: str | os.PathLike[str]) -> None:
-    """Raises a ValueError that names the likely mistake if a path is not a folder of versions."""
+    """Raises a ValueError if a path is not a folder that contains numbered versions of a model."""
     if not path:
         raise ValueError("`base_path` must name the folder of a model's versions; got ''.")
     folder = pathlib.Path(path)
@@ -168,6 +176,11 @@ def read_config_file(path: str | os.PathLike[str]) -> list[ModelConfig]:
 
     The file contains a `ModelServerConfig` in the text format of protobuf, whose
     `model_config_list` has names, base paths, version policies and labels.
+
+    Raises:
+        ValueError: If the file is not valid, contains no models, or names a folder without
+            versions.
+        OSError: If the file cannot be read.
     """
     from google.protobuf import text_format
     from tensorflow_serving.config import model_server_config_pb2

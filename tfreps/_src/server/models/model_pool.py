@@ -16,13 +16,13 @@ LOG = logging.getLogger("tfreps.server")
 
 @dataclasses.dataclass
 class Version:
-    """Version of a model, with its state, its error and the number of requests that use it.
+    """Version of a model, with its state, its error and its `Servable`.
 
     `users` is the number of requests that use the version now.
     """
 
     number: int
-    state: str = "START"
+    state: str = "START"  # one of TensorFlow Serving's states of a version
     error: ServingError | None = None
     servable: object = None
     users: int = 0
@@ -34,8 +34,12 @@ class ServedModel:
 
     A new version is loaded and warmed up before it receives requests. The old version is unloaded
     once it has finished the requests that it accepted. A version that cannot be loaded is reported
-    in the status, and loading is attempted again once its files have changed. Until then, the next
-    best version is served.
+    in the status, and loading is attempted again once its files have changed. Until then, the
+    policy selects from the other versions.
+
+    Args:
+        config: `ModelConfig` of the model.
+        load: callable. The argument `load` of `ModelPool`.
     """
 
     def __init__(self, config, load):
@@ -56,6 +60,7 @@ class ServedModel:
         """Returns a list of tuples `(number, state, error)`, one for each known version.
 
         The newest version is first. If `number` is given, the list contains only this version.
+        `error` is a ServingError or `None`. A ServingError is raised if no version is known.
         """
         with self._lock:
             found = [(v.number, v.state, v.error) for v in self._versions.values()]
@@ -69,7 +74,7 @@ class ServedModel:
         """Context manager that yields the number and the `Servable` of a version.
 
         The version stays loaded while the block runs. If `number` is `None`, the newest version is
-        used.
+        used. A ServingError is raised if the version is not loaded.
         """
         with self._lock:
             able = [v for v in self._versions.values() if v.state == "AVAILABLE"]
@@ -91,7 +96,9 @@ class ServedModel:
         If none of the versions to serve is available, the others remain loaded. Only one thread at
         a time may call this method.
         """
-        tried = set()  # a folder that is being copied keeps changing, so it is only tried once
+        # Versions that could not be loaded. A folder that is still being copied changes all the
+        # time, so each version is tried only once per search.
+        tried = set()
         while True:
             found = versions_of(self.config.base_path)
             fit = [n for n in found if n not in tried and not self._known_bad(n)]
@@ -104,7 +111,7 @@ class ServedModel:
             failed = [number for number in new if not self._bring_up(number)]
             if not failed:
                 break
-            tried.update(failed)  # the next iteration loads the next best version
+            tried.update(failed)  # the next iteration selects from the other versions
         self._drop_all_but(wanted, found)
 
     def _known_bad(self, number):
@@ -128,7 +135,7 @@ class ServedModel:
         try:
             version.servable = self._load(folder)
         except Exception as error:
-            # The error is reported in the status, and must not end the server.
+            # The error is reported in the status of the version. It must not stop the server.
             version.error = as_serving_error(error)
             if isinstance(error, (ValueError, OSError)):
                 text = " ".join(str(error).split())
@@ -165,16 +172,17 @@ class ModelPool:
     """Models of a server, with a thread that searches for new versions.
 
     Args:
-        configs: List of `ModelConfig`.
-        load: Function that takes the folder of a version and returns a `Servable`, or raises an
-            error if the version cannot be loaded.
+        configs: list of `ModelConfig`.
+        load: callable. Function that takes the folder of a version and returns a `Servable`, or
+            raises an error if the version cannot be loaded.
 
     Raises:
         ValueError: If several models have the same name.
 
     Attributes:
         models: dict from names of models to `ServedModel`.
-        watchers: List of functions without arguments, which are called after every search.
+        watchers: list of functions without arguments, which are called after every search for
+            versions.
     """
 
     def __init__(self, configs, load):
@@ -232,13 +240,14 @@ class ModelPool:
         """Context manager that yields the number and the `Servable` of a version of a model.
 
         The version stays loaded while the block runs. `label` takes precedence over `version`. If
-        both are `None`, the newest version is used.
+        both are `None`, the newest version is used. A ServingError is raised if the model, the
+        label or the version is unknown or not loaded.
         """
         if not name:
             raise ServingError(
                 "INVALID_ARGUMENT",
-                "ModelSpec has no name specified. Set it to the name of a model that this "
-                "server has.",
+                "ModelSpec has no name specified. Set its field `name` to the name of a model that "
+                "this server has.",
             )
         model = self.models.get(name)
         if label is not None:
@@ -254,7 +263,8 @@ class ModelPool:
     def status(self, name, version=None):
         """Returns a list of tuples `(number, state, error)`, one for each version of a model.
 
-        If `version` is given, the list contains only this version.
+        If `version` is given, the list contains only this version. `error` is a ServingError or
+        `None`. A ServingError is raised if the model or the version is unknown.
         """
         if name not in self.models:
             raise no_versions(name, version)

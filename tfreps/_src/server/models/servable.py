@@ -31,8 +31,8 @@ class Servable:
 
     Args:
         folder: str or path-like. Folder of the SavedModel.
-        options: `ServerOptions`, which contain the limits. If `None` (the default), they are the
-            default options.
+        options: `ServerOptions`, which contain the limits. If `None` (the default), the default
+            options are used.
 
     Attributes:
         definitions: dict from the name of every signature to its `SignatureDef`.
@@ -55,9 +55,9 @@ class Servable:
             with quiet_absl():
                 self._loaded = load_saved_model(self._folder, [TAG])
             self._functions = dict(self._loaded.signatures.items())
-        except Exception as error:  # truncated protobufs and missing files raise various types
+        except Exception as error:  # damaged protobufs and missing files raise errors of many types
             reason = " ".join(str(error).split())
-            if len(reason) > 500:  # keeps the end, because the last sentence may say what to do
+            if len(reason) > 500:  # the end is included, because it may say what to do
                 reason = f"{reason[:300]} ... {reason[-200:]}"
             raise ValueError(
                 f"{self._folder} cannot be loaded as a SavedModel: {reason}"
@@ -83,7 +83,10 @@ class Servable:
         return self._runner.is_stuck
 
     def signature(self, name: str) -> Signature:
-        """Returns the `Signature` with this name, or `serving_default` if the name is empty."""
+        """Returns the `Signature` with this name, or `serving_default` if the name is empty.
+
+        Raises a ServingError if the model has no such signature.
+        """
         name = name or DEFAULT
         if name not in self.signatures:
             raise ServingError(
@@ -99,10 +102,11 @@ class Servable:
         Args:
             name: str. Name of the signature. If empty, it is `serving_default`.
             inputs: dict from the names of inputs to arrays.
-            outputs: Names of the outputs to return. If empty, all outputs are returned.
+            outputs: sequence of str. Names of the outputs to return. If empty, all outputs are
+                returned.
             ticket: `Ticket` with the time limit of the request.
-            write: Function that converts the dict of output arrays to the response. By default,
-                the dict is the response.
+            write: callable. Function that converts the dict of output arrays to the response. By
+                default, the dict is the response.
 
         Returns:
             `Call` with the checked inputs.
@@ -139,9 +143,9 @@ def read_model(folder):
 
 
 def definitions(model):
-    """Returns a dict from the names of the signatures of a SavedModel to `SignatureDef`s.
+    """Returns a dict from the names of all signatures to `SignatureDef`s.
 
-    A loaded SavedModel no longer contains them.
+    `model` is a `SavedModel` message, because a loaded SavedModel has no `SignatureDef`s.
     """
     for graph in model.meta_graphs:
         if TAG in graph.meta_info_def.tags:

@@ -8,8 +8,9 @@ from tfreps._src.server.requests.serving_error import ServingError
 class Signature:
     """Inputs and outputs of a signature of a SavedModel, in alphabetical order.
 
-    `inputs` and `outputs` are dicts from names to `tf.TensorSpec`, or to `None` for those that are
-    not dense, such as ragged tensors. `defaults` has the values of optional inputs.
+    `inputs` and `outputs` are dicts from names to `tf.TensorSpec`, or to `None` for tensors that
+    are not dense, such as ragged tensors. `defaults` is a dict from the names of optional inputs to
+    the arrays that are used if a request lacks these inputs.
     """
 
     def __init__(self, name, definition):
@@ -49,7 +50,7 @@ class Signature:
         return self.inputs[name]
 
     def check_input_names(self, given):
-        """Raises a ServingError unless all required inputs and no unknown ones are given."""
+        """Raises a ServingError if a required input is missing or an unknown input is given."""
         given = set(given)
         known = set(self.inputs)
         missing = known - given - set(self.defaults)
@@ -63,7 +64,10 @@ class Signature:
             )
 
     def check(self, inputs):
-        """Raises a ServingError unless names, dtypes and shapes match the signature."""
+        """Raises a ServingError if a name, dtype or shape does not match the signature.
+
+        `inputs` is a dict from names to arrays.
+        """
         self.check_input_names(inputs)
         for name, value in inputs.items():
             wanted = self.input(name)
@@ -81,7 +85,10 @@ class Signature:
                 )
 
     def check_filter(self, names):
-        """Checks the names of the requested outputs; returns them, or all if there are none."""
+        """Returns a list of the requested output names, or of all output names if there are none.
+
+        Raises a ServingError if a name is unknown or occurs twice.
+        """
         for position, name in enumerate(names):
             if name not in self.outputs:
                 raise ServingError(

@@ -11,7 +11,9 @@ from tfreps._src.server.requests.request_limits import BATCHED, LONG, SINGLE, ch
 from tfreps._src.server.requests.serving_error import ServingError
 from tfreps._src.server.requests.ticket import Ticket
 
-LONG_WAITING = 64  # maximum number of waiting long calls, so that small ones are also accepted
+# Maximum number of waiting long calls. It is less than the default of the option `max_requests`, so
+# that short calls are accepted, too.
+LONG_WAITING = 64
 
 
 class FailedBatch(Exception):
@@ -21,10 +23,14 @@ class FailedBatch(Exception):
 class SignatureRunner:
     """Executor for the signatures of a model, with a queue for each kind of call.
 
-    Small calls of the same signature are merged into batches if the signature is in `merged`, the
-    set of the signatures whose rows are independent. If a batch fails, its calls run again one by
-    one, so that no call fails because of another. Other calls run alone, and long calls run one at
-    a time.
+    Small calls of the same signature are merged into batches if the signature is in `merged`. If a
+    batch fails, its calls run again one by one, so that no call fails because of another. Other
+    calls run alone, and long calls run one at a time.
+
+    Args:
+        functions: dict from the names of signatures to functions of the SavedModel.
+        merged: set of the names of the signatures whose rows are independent of each other.
+        options: `ServerOptions`.
     """
 
     def __init__(self, functions, merged, options):
@@ -54,7 +60,10 @@ class SignatureRunner:
         return self._lanes[BATCHED].is_stuck or self._lanes[SINGLE].is_stuck
 
     async def run(self, call):
-        """Waits until a `Call` has run, and returns its response or raises its error."""
+        """Puts a `Call` into its queue, waits until it has run, and returns its response.
+
+        Raises the error of the call, or a ServingError if the queue is full.
+        """
         if call.queue == BATCHED and call.signature in self._merged:
             with contextlib.suppress(FailedBatch):
                 return await self._lanes[BATCHED].run(call)
@@ -120,5 +129,9 @@ def as_array(name, value):
     """Converts an output to a NumPy array; raises a ServingError if it is not a dense tensor."""
     if not is_dense(value):
         kind = type(value).__name__
-        raise ServingError("UNIMPLEMENTED", f"Output '{name}' must be a dense tensor; got {kind}.")
+        raise ServingError(
+            "UNIMPLEMENTED",
+            f"Output '{name}' must be a dense tensor; got {kind}. "
+            "Export the model with dense outputs.",
+        )
     return np.asarray(value.numpy(), object if value.dtype == tf.string else None)

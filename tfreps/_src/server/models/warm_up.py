@@ -11,9 +11,10 @@ MOST = 1_000  # maximum number of records that TensorFlow Serving accepts
 
 
 def warm_up_requests(folder: str | os.PathLike[str]) -> list[predict_pb2.PredictRequest]:
-    """Returns the Predict requests in `assets.extra/tf_serving_warmup_requests`, or `[]`.
+    """Returns the Predict requests in the file `assets.extra/tf_serving_warmup_requests`.
 
-    Raises a ValueError if the file is corrupt or has more than 1,000 records.
+    The list is empty if `folder`, the folder of an export, does not contain this file. Raises a
+    ValueError if the file is corrupt or has more than 1,000 records.
     """
     path = os.path.join(os.fspath(folder), FILE)
     if not os.path.isfile(path):
@@ -31,7 +32,7 @@ def warm_up_requests(folder: str | os.PathLike[str]) -> list[predict_pb2.Predict
                 requests.append(log.predict_log.request)
     except (tf.errors.OpError, UnicodeError) as error:
         raise ValueError(
-            f"{path} must be a TFRecord file, but cannot be read: {error} Write the file "
+            f"{path} must be a TFRecord file, but cannot be read ({error}). Write the file "
             "again, or remove it."
         ) from error
     except DecodeError as error:

@@ -19,6 +19,6 @@ def server_loop() -> asyncio.AbstractEventLoop:
 def on_loop(coroutine):
     """Runs a coroutine on `server_loop()` and returns its result.
 
-    This function must not be called in the thread of the loop, which would then wait for itself.
+    Do not call this function in the thread of the loop, because it would block that thread.
     """
     return asyncio.run_coroutine_threadsafe(coroutine, server_loop()).result()

@@ -29,19 +29,22 @@ class Call:
 class Lane:
     """Queue of `Call`s of one kind, of which a limited number run concurrently.
 
-    A free thread takes the first call in the queue, and with it the other waiting calls of the same
-    signature that fit into a batch. Calls therefore gather while the batch before them runs, and a
-    single client never waits for others. A call whose client has disconnected leaves the queue
-    without running. All methods must be called on one event loop.
+    A free thread takes the first call in the queue and the other waiting calls of the same
+    signature that fit into a batch. Calls that arrive while all threads are busy can therefore be
+    merged. A call whose client has disconnected leaves the queue without running. All methods must
+    be called on one event loop.
 
     Args:
         name: str. The name of this kind of call in error messages, such as `"long"`.
-        run: Function that takes a list of calls of one signature, runs them in a thread, and
-            returns a list with the response or the exception for each.
-        threads: int. Number of lists of calls that run concurrently.
-        most_rows: int. Maximum number of rows of the calls in a list. If 0, each call runs alone.
-        most_waiting: int. Maximum number of waiting calls. Further ones are rejected.
-        wait_seconds: float. Seconds that a free thread waits for more calls.
+        run: callable. Function that takes a list of calls of one signature and returns a list with
+            the response or the exception of each call. It runs in a thread of this queue.
+        threads: int. Maximum number of batches that run concurrently. Defaults to 1.
+        most_rows: int. Maximum number of rows in a batch of several calls. If 0, each call runs
+            alone. Defaults to 0.
+        most_waiting: int. Maximum number of waiting calls. Further calls are rejected with
+            UNAVAILABLE. Defaults to 1,000.
+        wait_seconds: float. Seconds that a free thread waits until a batch is full. Defaults to
+            0.0.
     """
 
     def __init__(self, name, run, threads=1, most_rows=0, most_waiting=1_000, wait_seconds=0.0):
@@ -59,12 +62,15 @@ class Lane:
 
     @property
     def is_stuck(self):
-        """`True` if every thread runs a call that exceeded its `Ticket.limit` by over 1 second."""
+        """`True` if every thread runs a call that exceeded its time limit by more than 1 second."""
         now = time.monotonic()
         return sum(late < now for late in self._running.values()) >= self._threads
 
     async def run(self, call):
-        """Waits until a call has run, and returns its response or raises its error."""
+        """Adds a call to the queue, waits until it has run, and returns its response.
+
+        Raises the error of the call, or a ServingError if the queue is full.
+        """
         call.ticket.check()
         if len(self._waiting) >= self._most_waiting:
             raise ServingError(
@@ -136,7 +142,7 @@ class Lane:
         self._start()
 
     def _drop(self, call):
-        """Removes a cancelled call from the queue."""
+        """Removes a cancelled call from the queue; its `run` then raises a ServingError."""
         future = self._waiting.pop(call, None)
         if future is not None:
             future.set_exception(ServingError("CANCELLED", "The client has disconnected."))

@@ -7,8 +7,8 @@ from tfreps._src.server.requests.serving_error import ServingError
 
 BATCHED, SINGLE, LONG = "batched", "single", "long"
 LEAST = 64  # minimum number of bytes that a text counts as
-LONG_BYTES = 2**14  # a request with a text of more bytes is a long one
-LONG_SHARE = 8  # a request with more than 1/8 of the allowed tokens is a long one
+LONG_BYTES = 2**14  # a request waits in the queue LONG if one of its texts has more bytes
+LONG_SHARE = 8  # a request waits in the queue LONG if it has more than 1/8 of the allowed tokens
 
 
 def choose_queue(inputs: dict[str, np.ndarray], counter, options) -> str:
@@ -42,8 +42,8 @@ def choose_queue(inputs: dict[str, np.ndarray], counter, options) -> str:
     if size.padded > options.max_tokens:
         raise too_large(
             f"After padding, a request may have at most {options.max_tokens} tokens; this "
-            f"request has {size.padded}, because it has {size.rows} texts, the longest with at "
-            f"least {size.longest} tokens",
+            f"request counts as {size.padded} tokens, because it has {size.rows} texts, the "
+            f"longest with at least {size.longest} tokens",
             "max_tokens",
         )
     if size.padded > options.max_tokens // LONG_SHARE or longest_bytes > LONG_BYTES:
@@ -62,7 +62,8 @@ def rows_of(inputs):
 def check_bytes(inputs, most):
     """Returns the number of bytes of the longest text in the inputs.
 
-    Raises a ServingError if an input has more than `most` bytes after its texts are padded.
+    Raises a ServingError if an input has more than `most` bytes after its texts are padded to the
+    length of the longest, and to at least 64 bytes.
     """
     longest = 0
     for name, value in inputs.items():
@@ -83,7 +84,10 @@ def check_bytes(inputs, most):
 
 
 def check_response(size, options, what="The response"):
-    """Raises a ServingError if a response of `size` bytes exceeds the limit."""
+    """Raises a ServingError if a response of `size` bytes exceeds the limit of the server.
+
+    `what` is the subject of the error message.
+    """
     most = options.max_response_mb * MEGABYTE
     if size > most:
         raise too_large(

@@ -13,11 +13,11 @@ from tfreps._src.text.tokenizers import rules_of
 
 # File in the export, written by tfreps.export.
 FILE = os.path.join("assets.extra", "tfreps_counts.json")
-PLANES = 0x20000  # combining marks are searched for below this code point
+PLANES = 0x20000  # end (exclusive) of the code points that are searched for combining marks
 
 
 def marks():
-    """Returns a str of the combining marks below U+20000, which `re` excludes from words."""
+    """Returns a str of all combining marks below U+20000, which `\\w` of `re` does not match."""
     found = [c for c in map(chr, range(0x300, PLANES)) if unicodedata.category(c)[0] == "M"]
     return "".join(found)
 
@@ -57,9 +57,9 @@ def pattern(tokens):
 
 
 class RequestSize(NamedTuple):
-    """Number of rows of a request, and number of tokens in its longest row.
+    """Number of rows (texts) in a request, and number of tokens in the longest row.
 
-    `attends` is `True` if every token of a row attends to all others.
+    `attends` is `True` if the model computes attention between all tokens of a row.
     """
 
     rows: int
@@ -83,12 +83,16 @@ class RequestCounter:
     """Counter of the tokens in requests to a model, with rules that are stored with the model.
 
     Args:
-        tokens: str. The tokenization of raw texts, a key of `PATTERNS`. If `None`, as for models
-            that were not exported by tfreps, every text counts as one token.
+        tokens: str. The tokenization of raw texts, a key of `PATTERNS`. If `None` (the default), as
+            for models that were not exported by tfreps, every text counts as one token.
         most_per_text: int. Number of tokens, including added ones, to which the model truncates
-            texts. If `None`, texts are not truncated.
-        attends: bool. Whether every token of a text attends to all others.
-        added_per_text: int. Number of tokens that the model adds to every text.
+            texts. If `None` (the default), texts are not truncated.
+        attends: bool. Whether the model computes attention between all tokens of a text. Defaults
+            to `False`.
+        added_per_text: int. Number of tokens that the model adds to every text. Defaults to 0.
+
+    Raises:
+        ValueError: If an argument is not valid.
 
     Example:
     >>> import numpy as np
@@ -121,7 +125,8 @@ class RequestCounter:
     def of_folder(cls, folder):
         """Returns a counter with the rules that are stored in the folder of an export.
 
-        If the folder contains no rules, the counter has the default rules.
+        If the folder contains no rules, the counter counts every text as one token. Raises a
+        ValueError if the rules are not valid.
         """
         path = os.path.join(os.fspath(folder), FILE)
         if not os.path.isfile(path):
@@ -138,10 +143,10 @@ class RequestCounter:
             raise ValueError(f"{path}: {error} Export the model again.") from None
 
     def size(self, inputs, most, most_padded):
-        """Returns the `RequestSize` of a request, whose arrays are the values of `inputs`.
+        """Returns the `RequestSize` of a request.
 
-        Counting stops as soon as a text has more than `most` tokens, or the padded texts have more
-        than `most_padded` tokens.
+        `inputs` is a dict from the names of inputs to arrays. Counting stops as soon as a text has
+        more than `most` tokens, or the padded texts have more than `most_padded` tokens.
         """
         found = [self._of_array(value, most, most_padded) for value in inputs.values()]
         rows, longest = map(max, zip((0, 0), *found, strict=True))
@@ -158,7 +163,10 @@ class RequestCounter:
         return array.size, 1
 
     def _longest(self, texts, most):
-        """Returns the number of tokens in the longest text; an empty text counts as one token."""
+        """Returns the number of tokens in the longest text; an empty text counts as one token.
+
+        Counting stops as soon as a text has more than `most` tokens.
+        """
         longest = self._cut(1)
         for text in sorted(texts, key=len, reverse=True):
             if len(text) + self.added_per_text <= longest:

@@ -20,8 +20,12 @@ class ServingCore:
     """Models, limits and metrics of a server, independent of its interfaces.
 
     A request is checked and converted to arrays on the event loop (or in a thread, if it is large),
-    waits in a queue of its model, and runs in a thread of this queue. gRPC messages are
-    decoded and encoded on the loop. All coroutines of this class must run on one event loop.
+    waits in a queue of its model, and runs in a thread of this queue. gRPC messages are decoded and
+    encoded on the event loop. All coroutines of this class must run on one event loop.
+
+    Args:
+        pool: `ModelPool` with the models.
+        options: `ServerOptions`. If `None` (the default), the default options are used.
 
     Attributes:
         in_progress: int. The number of requests in progress. A request that exceeded its time limit
@@ -41,7 +45,7 @@ class ServingCore:
         return self.pool.ready and not any(map(self.is_stuck, self.pool.models))
 
     def is_stuck(self, name):
-        """Returns True if requests beyond their time limit block other requests to a model."""
+        """Returns True if a model is blocked by requests that exceeded their time limit."""
         with contextlib.suppress(ServingError), self.pool.lease(name) as (_, servable):
             return servable.is_stuck
         return False
@@ -55,18 +59,22 @@ class ServingCore:
         return Ticket(limit if seconds is None else min(seconds, limit), limit)
 
     async def predict(self, which, prepare, ticket, size):
-        """Parses a request, and runs the call of a model that it asks for.
+        """Parses a request, runs the model, and returns the response.
 
         Args:
-            which: Tuple of the name, version and label of the model: the arguments of
+            which: tuple of the name, version and label of the model: the arguments of
                 `ModelPool.lease`.
-            prepare: Function of the version number, the `Servable` and the ticket that parses the
-                request and returns a `Call`; see `Servable.prepare`.
+            prepare: callable. Function that takes the version number, the `Servable` and the
+                ticket, parses the request, and returns a `Call`; see `Servable.prepare`.
             ticket: `Ticket` with the time limit of the request.
-            size: int. Size of the request in bytes. Large requests are parsed in a thread.
+            size: int. Size of the request in bytes. Requests of more than 16,384 bytes are parsed
+                in a thread.
 
         Returns:
-            The response that the call wrote.
+            The result of `Call.write`, such as a `PredictResponse`.
+
+        Raises:
+            ServingError: If the request is not valid, exceeds a limit, or fails.
         """
         return await self.respond(self._predict, which, prepare, size, ticket=ticket)
 
@@ -109,10 +117,10 @@ class ServingCore:
 
     @contextlib.contextmanager
     def recorded(self, model, api, entrypoint):
-        """Context manager that records a request, and converts its errors to ServingErrors.
+        """Context manager that records a request in `metrics`.
 
-        Requests for unknown models are not recorded. `model`, `api` and `entrypoint` are arguments
-        of `ServingMetrics.record`.
+        An exception in its block is raised as a ServingError. Requests for unknown models are not
+        recorded. `model`, `api` and `entrypoint` are arguments of `ServingMetrics.record`.
         """
         started = time.perf_counter()
         code = "OK"
@@ -133,9 +141,10 @@ class ServingCore:
                 self.metrics.record(model, api, entrypoint, code, seconds)
 
     def status_message(self, name, version=None, label=None):
-        """Returns a `GetModelStatusResponse` with the status of one version or of all versions.
+        """Returns a `GetModelStatusResponse` with the status of the versions of a model.
 
-        `label` has no effect.
+        If `version` is given, the response contains only this version. `label` is ignored, as in
+        TensorFlow Serving.
         """
         message = get_model_status_pb2.GetModelStatusResponse()
         states = get_model_status_pb2.ModelVersionStatus.State

@@ -71,8 +71,9 @@ def as_serving_error(error: Exception) -> ServingError:
 def for_clients(code: str, text: str, base_path: str | None = None) -> ServingError:
     """Returns a ServingError whose message does not contain absolute paths.
 
-    Paths are shortened to their last component, or to their path from the folder that contains
-    `base_path`, the base path of the model; `str(error)` contains the full paths.
+    A path inside the folder that contains `base_path`, the base path of the model, becomes relative
+    to this folder. Any other absolute path is shortened to its last component. `str(error)`
+    contains the full paths.
 
     Example:
     >>> error = for_clients("INTERNAL", "/srv/models/ner/2 lacks /etc/hosts", "/srv/models/ner")

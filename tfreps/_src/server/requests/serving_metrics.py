@@ -40,14 +40,15 @@ class ServingMetrics:
     def record(self, model, api, entrypoint, status, seconds):
         """Records the status and the duration in seconds of a request.
 
-        `api` is `"GRPC"` or `"REST"`, and `entrypoint` the name of the method, such as `"Predict"`.
-        `model` must be a model of the server, since every distinct name takes memory.
+        `api` is the name of the method, such as `"Predict"`. `entrypoint` is `"GRPC"` or `"REST"`.
+        `status` is the name of a gRPC status code, such as `"OK"`. `model` must be a model of the
+        server, since every distinct name takes memory.
         """
         self._count.labels(model, status).inc()
         self._latency.labels(model, api, entrypoint).observe(seconds * 1e6)
 
     def record_run(self, model, seconds):
-        """Records the seconds that a call of a model took, including its time in the queue."""
+        """Records the duration of a model call in seconds, including its time in the queue."""
         self._runtime.labels(model, "Predict", "TF2").observe(seconds * 1e6)
 
     def page(self):

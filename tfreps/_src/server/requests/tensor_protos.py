@@ -28,11 +28,15 @@ FIELDS = {
 def to_array(
     proto: tensor_pb2.TensorProto, most_elements: int, where: str = "the tensor"
 ) -> np.ndarray:
-    """Converts a `TensorProto` to an array, whose size is checked before memory is allocated.
+    """Converts a `TensorProto` to an array.
 
     As in TensorFlow, the last value is repeated if values are missing, zeros or empty strings are
     used if there are no values, and surplus values are ignored. Strings become `bytes` in an array
     of objects. `where` is the name of the tensor in error messages.
+
+    Raises:
+        ServingError: If the tensor is not valid or has more than `most_elements` elements. This is
+            checked before memory for the array is allocated.
     """
     shape = [axis.size for axis in proto.tensor_shape.dim]
     if proto.tensor_shape.unknown_rank or min(shape, default=0) < 0 or len(shape) > MOST_AXES:
@@ -45,8 +49,8 @@ def to_array(
     if size > most_elements:
         raise invalid(
             where,
-            f"its shape {shape} must have at most {most_elements} elements (server option "
-            "`max_elements`)",
+            f"it must have at most {most_elements} elements (server option `max_elements`); its "
+            f"shape {shape} has {size}",
         )
     if size > max(MOST_REPEATED, proto.ByteSize()):  # every value takes at least one byte
         raise invalid(
@@ -96,9 +100,10 @@ SUPPORTED = {
 
 
 def fill_proto(proto: tensor_pb2.TensorProto, array: np.ndarray) -> None:
-    """Writes an array, with strings as `bytes` objects, to the field for its dtype in a message.
+    """Writes an array to a message. Strings in the array must be `bytes` objects.
 
-    TensorFlow Serving uses the same fields, and some clients read them directly.
+    The values are written to the same field as by TensorFlow Serving, such as `float_val`, because
+    some clients read this field directly.
 
     >>> proto = tensor_pb2.TensorProto()
     >>> fill_proto(proto, np.array([1.5, 2.5], "float32"))

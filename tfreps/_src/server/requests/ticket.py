@@ -41,11 +41,11 @@ class Ticket:
             raise ServingError("CANCELLED", "The client has disconnected.")
 
     def call(self, function, inputs):
-        """Calls a signature with a dict of inputs; returns its outputs as a dict of tensors.
+        """Calls a function of a SavedModel with a dict of inputs; returns a dict of output tensors.
 
         If the request is cancelled, the call stops at its next operation. TensorFlow has no public
-        function for this: all threads share the manager of `CancellationManagerContext`, so that a
-        cancelled request would stop the others.
+        function for this: all threads would share the manager of `CancellationManagerContext`, and
+        a cancelled request would stop all others.
         """
         tensors = [tf.convert_to_tensor(inputs[name]) for name in sorted(inputs)]
         outputs = execute.execute_with_cancellation(
@@ -61,5 +61,8 @@ class Ticket:
 
 def too_late(seconds):
     """Returns the `ServingError` for a request that took longer than `seconds` seconds."""
-    message = f"The request took longer than {seconds:g} seconds. Send less, or allow more time."
+    message = (
+        f"The request took longer than {seconds:g} seconds. Send fewer or shorter texts, or "
+        "increase the timeout."
+    )
     return ServingError("DEADLINE_EXCEEDED", message)

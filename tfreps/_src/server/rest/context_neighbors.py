@@ -13,13 +13,17 @@ WORDS_AROUND = 5
 
 
 class ContextNeighbors:
-    """Search for the words whose contextual vectors are most similar to that of a given word.
+    """Search for the words whose contextual vectors are most similar to the vector of a given word.
 
         similarity = x . y / (|x| |y|)        x, y: the output `elmo` for the two words
 
     The words of `sentences` are candidates in every search. Their vectors are computed on the first
     request to a model, and again when the version of the model changes. The vectors of the texts in
     a request are not stored.
+
+    Args:
+        core: `ServingCore` with the models.
+        sentences: iterable of str. Defaults to `()`.
     """
 
     def __init__(self, core, sentences=()):
@@ -29,12 +33,23 @@ class ContextNeighbors:
         self._kept = {}  # model -> (reference to its Servable, words, vectors)
 
     async def find(self, model, texts, text, token, ticket, k=10):
-        """Returns the k words that are most similar to a word of a text, most similar first.
+        """Returns the words that are most similar to a word of a text, as a list of dicts.
 
         The word has the index `token` in `texts[text]`, and is not among the results. Each result
         is a dict with the keys `token` (the word), `left` and `right` (up to five words of context
         on each side), `from` (such as `"text 2"` or `"sentence 14"`, counted from 1) and
-        `similarity` (a float).
+        `similarity` (a float). The most similar word is first.
+
+        Args:
+            model: str. Name of a model.
+            texts: list of 1 to 200 str.
+            text: int. Index of the text that contains the word.
+            token: int. Index of the word among the tokens of this text.
+            ticket: `Ticket` with the time limit of the request.
+            k: int. Maximum number of results. Defaults to 10.
+
+        Raises:
+            ServingError: If an argument is not valid, or the model has no contextual vectors.
         """
         if not 1 <= len(texts) <= MOST_TEXTS:
             raise invalid(f"`texts` must contain 1 to {MOST_TEXTS} texts; got {len(texts)}.")
@@ -66,9 +81,10 @@ class ContextNeighbors:
             return self._kept[model][1:]
 
     async def _embed(self, model, servable, texts, kind, ticket):
-        """Returns the words of texts, and their vectors of length 1, float32 `[words, D]`.
+        """Returns a list of the words of texts, and their normalized vectors, float32 `[words, D]`.
 
-        The words are a list. A word is a dict with the tokens of its text, its position and `kind`.
+        Each word is a dict with the keys `tokens` (the tokens of its text), `where` (the index of
+        its text, and its index in this text) and `kind`, which is the argument `kind`.
         """
         signature = text_signature(servable)
         if signature is None or "elmo" not in signature.outputs:
@@ -100,7 +116,7 @@ class ContextNeighbors:
 
 
 def text_signature(servable):
-    """Returns a signature that has raw text as its only input, or None if there is none.
+    """Returns the `Signature` of a model whose only input is raw text, or `None` if there is none.
 
     The signature `explain` takes precedence over `default` and `serving_default`.
     """
@@ -112,7 +128,7 @@ def text_signature(servable):
 
 
 def shown(word, similarity):
-    """Returns the dict by which the results of `ContextNeighbors.find` describe a word."""
+    """Returns the dict that describes a word in the results of `ContextNeighbors.find`."""
     tokens = word["tokens"]
     number, position = word["where"]
     return {

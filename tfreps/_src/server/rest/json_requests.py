@@ -24,8 +24,12 @@ NAMES = {str: "a string", bool: "a boolean", dict: "an object", type(None): "nul
 def read_inputs(request: dict, signature) -> tuple[dict, bool]:
     """Converts the inputs of a request, a dict that `parse_body` returned, to arrays.
 
-    Returns a dict from input names to arrays, and whether the request has the row format
-    (`instances`) instead of the column format (`inputs`).
+    Returns:
+        Tuple of a dict from input names to arrays, and a bool that is `True` if the request has the
+        row format (`instances`) and `False` if it has the column format (`inputs`).
+
+    Raises:
+        ServingError: If the request does not match the signature.
     """
     if ("instances" in request) == ("inputs" in request):
         raise invalid(
@@ -59,12 +63,11 @@ def named_rows(instances, signature):
     if not any(map(is_object, instances)):
         return {only_input(signature): instances}
     names = instances[0].keys() if is_object(instances[0]) else ()
-    for position, item in enumerate(instances):
+    for number, item in enumerate(instances, 1):
         if not is_object(item) or item.keys() != names:
             raise invalid(
-                "All values of 'instances' must be objects with the same keys; the value at "
-                f"index {position} (counted from 0) is not an object or has different keys "
-                "than the first value."
+                f"All values of 'instances' must be objects with the same keys; value {number} of "
+                f"{len(instances)} is not an object or has different keys than the first value."
             )
     return {name: [item[name] for item in instances] for name in names}
 
@@ -80,10 +83,11 @@ def only_input(signature):
 
 
 def json_array(value, dtype: str, where: str) -> np.ndarray:
-    """Converts a JSON number, string, boolean or nested list to an array.
+    """Converts a JSON number, string, boolean or nested list to an array of `dtype`.
 
-    Integers for a float dtype are rounded to the nearest float. A string may also be a dict
-    `{"b64": ...}` with base64 data. `where` is the name of the value in error messages.
+    Integers for a float dtype are rounded to the nearest float. For the dtype `string`, the array
+    contains `bytes` objects, and a value may also be a dict `{"b64": ...}` with base64 data.
+    `where` is the name of the value in error messages.
 
     Example:
     >>> json_array([[1, 2], [3, 4]], "int32", "x")
@@ -113,15 +117,18 @@ def json_array(value, dtype: str, where: str) -> np.ndarray:
 
 
 def flatten(value, where):
-    """Returns the shape of a nested list and the list of its leaves."""
+    """Returns the shape of a nested list, a list of ints, and the flat list of its values.
+
+    Raises a ServingError if the nested list is not a dense tensor.
+    """
     shape = []
     level = [value]
     while list in set(map(type, level)):
         sizes = {len(item) if type(item) is list else None for item in level}
         if len(sizes) != 1:
             raise invalid(
-                f"The value of {where} must be a dense tensor; at nesting level {len(shape)}, "
-                "it has arrays of several sizes, or arrays and other values. Pad the arrays to "
+                f"The value of {where} must be a dense tensor; nesting level {len(shape)} "
+                "contains arrays of several sizes, or arrays and other values. Pad the arrays to "
                 "one size."
             )
         if len(shape) == MOST_AXES:
@@ -135,7 +142,7 @@ def flatten(value, where):
 
 
 def as_bytes(value, where):
-    """Returns the bytes of a str in UTF-8, or those that a dict contains as base64 data."""
+    """Returns the bytes of a str in UTF-8, or the decoded base64 data of a dict `{"b64": ...}`."""
     try:
         if isinstance(value, str):
             return value.encode()

@@ -10,17 +10,21 @@ from tfreps._src.server.requests.request_limits import check_response
 from tfreps._src.server.requests.serving_error import ServingError
 
 BYTES_SUFFIX = "_bytes"
-AT_A_TIME = 2**13  # maximum number of elements converted at once, which take 60 bytes each
+AT_A_TIME = 2**13  # maximum number of elements that are converted at once; each takes 60 bytes
 SPECIAL = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 ENCODE = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def predict_json(outputs: dict[str, np.ndarray], rows: bool, options) -> bytes:
-    """Converts the outputs of a model to the JSON body of a response, whose size is limited.
+    """Converts the outputs of a model to the JSON body of a response.
 
     If `rows` is `True`, the response has the row format (`predictions`), otherwise the column
     format (`outputs`). A single output is written without its name. Strings, which are `bytes` in
     arrays of objects, are written as base64 if the name of the output ends with `_bytes`.
+
+    Raises:
+        ServingError: If the body would exceed the limit in `options`, a `ServerOptions`, or the
+            outputs cannot be written in this format.
 
     Example:
     >>> from tfreps.server import ServerOptions
@@ -70,7 +74,10 @@ def written_rows(outputs):
 
 
 def written_object(outputs):
-    """Yields the JSON of a dict of arrays, or of the array alone if there is only one."""
+    """Yields the JSON of a dict of arrays, as strings to join.
+
+    A single array is written without its name.
+    """
     is_named = len(outputs) > 1
     for number, (name, array) in enumerate(outputs.items()):
         if is_named:
@@ -81,7 +88,7 @@ def written_object(outputs):
 
 
 def written_array(name, array):
-    """Yields the JSON of an array in parts, as short strings, which limits the memory in use."""
+    """Yields the JSON of an array, as short strings to join, which limits the memory in use."""
     if array.size <= AT_A_TIME:
         yield small_array(name, array)
         return
@@ -107,7 +114,10 @@ def small_array(name, array):
 
 
 def leaves(name, array):
-    """Returns a list with the JSON of each element of an array of rank 1."""
+    """Returns a list with the JSON of each element of an array of rank 1.
+
+    `name` is the name of the output. Raises a ServingError if JSON cannot represent an element.
+    """
     kind = array.dtype.kind
     if kind == "f":  # these are the shortest decimals that read back as the same float32 or float64
         texts = array.astype(np.promote_types(array.dtype, np.float32)).astype(str).tolist()

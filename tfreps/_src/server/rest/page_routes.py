@@ -39,10 +39,10 @@ def page_routes(core, folder, sentences=()):
 
     In addition to the files in `folder`, the routes are:
 
-        GET  /page/models       [{name, version, signature, outputs}], the models that take text
+        GET  /page/models      [{name, version, signature, outputs}], the models that take text
         POST /page/neighbors   {model, texts, text, token} -> [{token, left, right, from,
-                                similarity}], the arguments and result of `ContextNeighbors.find`,
-                                whose candidates include the words of `sentences`
+                               similarity}], the arguments and result of `ContextNeighbors.find`,
+                               whose candidates include the words of `sentences`
     """
     neighbors = ContextNeighbors(core, sentences)
 

@@ -9,7 +9,7 @@ from tfreps._src.server.requests.serving_error import ServingError
 
 GZIP = 16 + zlib.MAX_WBITS  # argument of zlib that selects the gzip format
 MOST_MEMBERS = 16  # maximum number of gzip members in a body, which usually has one
-# Number of values that an array or object counts as, since it takes as long as 16 to parse.
+# Number of values that an array or object counts as, since parsing it takes as long as parsing 16.
 NESTED = 16
 
 
@@ -17,7 +17,8 @@ async def read_body(request, most_bytes: int, seconds: float) -> bytes:
     """Returns the decompressed body of a Starlette `Request`.
 
     `most_bytes` is the maximum size of the body, before and after decompression. `seconds` is the
-    time in which the body must arrive.
+    time in which the body must arrive. Raises a ServingError if the body exceeds a limit or is not
+    valid gzip data.
     """
     length = request.headers.get("content-length", "0")
     if length.isdigit() and int(length) > most_bytes:
@@ -27,7 +28,7 @@ async def read_body(request, most_bytes: int, seconds: float) -> bytes:
     except asyncio.TimeoutError:
         message = (
             f"The body of the request must arrive within {seconds:g} seconds (server option "
-            "`timeout_seconds`), but did not."
+            "`timeout_seconds`), but did not. Send a smaller body, or increase this option."
         )
         raise ServingError("DEADLINE_EXCEEDED", message, 408) from None
     if request.headers.get("content-encoding", "").lower() == "gzip":

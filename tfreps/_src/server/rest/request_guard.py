@@ -34,7 +34,14 @@ class RequestGuard:
 
     A request with both `Content-Length` and `Transfer-Encoding` is rejected with HTTP status 400
     and its connection is closed, since a proxy could interpret its length differently (request
-    smuggling). `CORSMiddleware` responds to the pages of allowed origins.
+    smuggling). `CORSMiddleware` adds the headers that browsers require for allowed origins.
+
+    Args:
+        app: ASGI application that handles the accepted requests.
+        options: `ServerOptions`.
+
+    Raises:
+        ValueError: If an entry of `options.allowed_origins` is not a valid origin.
     """
 
     def __init__(self, app, options):
@@ -73,7 +80,10 @@ class RequestGuard:
         await self._app(scope, receive, send)
 
     def check(self, method, headers):
-        """Raises a ServingError for headers (a mapping from lower-case names) that break a rule."""
+        """Raises a ServingError if a request breaks one of the rules.
+
+        `headers` is a mapping from the lower-case names of the HTTP headers.
+        """
         if "content-length" in headers and "transfer-encoding" in headers:
             raise ServingError(
                 "INVALID_ARGUMENT",
@@ -126,7 +136,7 @@ def is_browser(headers):
 
 
 def is_own(origin, host):
-    """Returns True if the origin of a page is the host that receives the request."""
+    """Returns True if the origin of a page has the host and port of the `Host` header `host`."""
     try:
         page = urlsplit(origin.lower())
         asked = urlsplit(f"//{host.lower()}")

@@ -41,7 +41,7 @@ class RestApp:
         /healthz                                           200 if every model has a version that
                                                            responds in time, 503 otherwise
 
-    Additional Starlette `routes`, such as those of a web page, take precedence over these paths.
+    Additional Starlette `routes`, such as `page_routes`, take precedence over these paths.
     """
 
     def __init__(self, core, routes=()):
@@ -58,7 +58,7 @@ class RestApp:
         self.asgi.router.redirect_slashes = False  # paths with a slash at the end do not exist
 
     async def _v1(self, scope, receive, send):
-        """Responds to a request whose path begins with /v1, with JSON objects also for errors."""
+        """Responds to a request whose path begins with /v1. An error is sent as a JSON object."""
         request = Request(scope, receive)
         try:
             response = await self._answer(request)
@@ -92,7 +92,7 @@ class RestApp:
                 raise invalid(
                     "Missing model name in request. Request a path such as /v1/models/NAME."
                 )
-            # Health probes use these paths, so they do not wait for other requests.
+            # Health probes use these paths, so `max_requests` does not apply to them.
             kind, look = "GetModelStatus", self._status
             if match["part"] == "metadata":  # only in lower case, as in TensorFlow Serving
                 kind, look = "GetModelMetadata", self._metadata
@@ -122,7 +122,7 @@ class RestApp:
             gone.cancel()
 
     def _prepare(self, body, number, servable, ticket):
-        """Parses the body of a request, and returns the `Call` for it."""
+        """Parses the body of a request, and returns the `Call` that runs the model for it."""
         options = self._core.options
         given = parse_body(body, options.max_elements)
         name = given.get("signature_name", "")
@@ -169,7 +169,7 @@ def raw_path(request):
 
 
 def requested_version(match):
-    """Returns a tuple of the name, version and label in a path.
+    """Returns a tuple of the name, version and label in a path that matched `PREDICT` or `LOOK`.
 
     A value that the path does not contain is `None`.
     """

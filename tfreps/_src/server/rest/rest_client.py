@@ -117,7 +117,7 @@ class RestClient:
         self._session.close()
 
     def _only_output(self, url: str, signature: str) -> str:
-        """Returns the name of the only output of a signature."""
+        """Returns the name of the only output of a signature. The server is asked for it once."""
         key = url, signature
         if key not in self._outputs:
             found = self._request("GET", f"{url}/metadata")["metadata"]["signature_def"]
@@ -152,8 +152,8 @@ class RestClient:
             found = response.json()
         except ValueError:
             raise ValueError(
-                f"{url} returned status {response.status_code} without valid JSON. Check that the "
-                "address is that of a REST interface."
+                f"{url} returned status {response.status_code} without valid JSON. Check that "
+                "this is the address of a REST interface."
             ) from None
         if response.status_code != 200:
             message = found.get("error", found) if isinstance(found, dict) else found

@@ -19,9 +19,15 @@ MOST_CHUNKS = 2**16  # maximum number of chunks in a request; parsing one takes 
 class RestFront:
     """HTTP server for an ASGI application, based on uvicorn.
 
-    The host and the TLS files are those in `options`, a `ServerOptions`. The server listens on
-    `port`, and runs on `server_loop()`. It does not change the signal handlers or the logging of
-    the process, except that uvicorn logs only errors.
+    The server listens on the port `port`, an attribute, and runs on `server_loop()`. It does not
+    change the signal handlers or the logging of the process, except that uvicorn logs only errors.
+
+    Args:
+        app: ASGI application.
+        options: `ServerOptions` with the host, the port and the TLS files.
+
+    Raises:
+        OSError: If the port cannot be opened, or a TLS file cannot be read.
     """
 
     def __init__(self, app, options):
@@ -75,7 +81,7 @@ class EndingServer(uvicorn.Server):
     """Uvicorn server that adds `Connection: close` to its responses while it shuts down."""
 
     async def shutdown(self, sockets=None):
-        """Closes the port, but accepts requests on open connections for `LAST_CALL` seconds."""
+        """Closes the port. Requests on open connections are still accepted for 0.5 seconds."""
         self.config.http_protocol_class.is_ending = True
         self.server_state.default_headers = [*self.server_state.default_headers, CLOSE]
         await super().shutdown(sockets)
@@ -147,7 +153,10 @@ class PatientProtocol(H11Protocol):
             self.transport.close()
 
     def _leave_when_done(self):
-        """Aborts a closing connection once all data is sent; TLS can take 30 seconds to close."""
+        """Aborts a closing connection once all data is sent.
+
+        Closing a TLS connection without aborting it can take 30 seconds.
+        """
         if self.is_lost:
             return
         done = self.transport.is_closing() and not self.transport.get_write_buffer_size()
@@ -172,7 +181,7 @@ class PatientProtocol(H11Protocol):
         # A body that arrives after its response was sent has the same time limit as headers.
         is_awaited = self.conn.their_state is h11.IDLE or self.conn.our_state is h11.DONE
         if not is_awaited:
-            self._forget()  # the headers have arrived, and the application takes over
+            self._forget()  # the headers have arrived
         elif self._timer is None:
             self._timer = self.loop.call_later(self.seconds, self._give_up)
 
