@@ -138,7 +138,7 @@ def annotate(options, pipeline_options):
 
 
 def split_arguments(argv):
-    """Returns the list of arguments of this command, and the list of Beam's, which follow `--`."""
+    """Divides a list of arguments at `--`: returns the arguments of this command, and of Beam."""
     argv = sys.argv[1:] if argv is None else list(argv)
     if "--" not in argv:
         return argv, []
@@ -147,7 +147,10 @@ def split_arguments(argv):
 
 
 def import_annotate_corpus():
-    """Returns the function `annotate_corpus`; hides Beam's warning about BigQuery on import."""
+    """Imports and returns the function `annotate_corpus`.
+
+    A warning about BigQuery, which Beam logs when it is imported, is suppressed.
+    """
     if importlib.util.find_spec("apache_beam") is None:
         raise ValueError(
             "tfreps annotate needs Apache Beam, which is not installed. Install it in an "
@@ -162,7 +165,7 @@ def import_annotate_corpus():
 
 
 def say(options, result):
-    """Prints what was written, and a command that reads the first records."""
+    """Prints the numbers of written and rejected records, and a command that reads the first."""
     shards = [path for path in result.files if "/annotated-" in path.replace("\\", "/")]
     lost = f" A worker was lost; attempt {result.attempts} succeeded."
     again = "" if result.attempts == 1 else lost

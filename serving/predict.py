@@ -73,7 +73,10 @@ def predict(options):
 
 
 def saved_model_folder(folder):
-    """Returns the path of `folder` if it is a SavedModel, or else of the newest version in it."""
+    """Returns the path of `folder` if it is a SavedModel, otherwise of the newest version in it.
+
+    Raises a ValueError if neither exists.
+    """
     versions = [version_folder(folder, number) for number in reversed(versions_of(folder))]
     for found in (pathlib.Path(folder), *versions):
         if (found / "saved_model.pb").is_file():
@@ -92,7 +95,7 @@ def load_signature(folder, name):
     logging.getLogger("absl").setLevel(logging.ERROR)
     try:
         signatures = load_saved_model(str(folder)).signatures
-    except Exception as error:  # damaged protobufs and missing files raise various types
+    except Exception as error:  # damaged protobufs and missing files raise errors of many types
         raise ValueError(
             f"{folder} cannot be loaded as a SavedModel; expected a folder written by `tfreps "
             f"export`. The error of TensorFlow is: {error}"
@@ -138,9 +141,10 @@ def described(signature, sentences, full):
 
 
 def of_vectors(row, length, full):
-    """Returns a dict of the number of tokens, the shapes of all vectors, and their values.
+    """Returns a dict with the number of tokens, the shapes of all outputs, and their values.
 
-    If `full` is `False`, only the first values of one vector are included.
+    `row` is a dict of the outputs for one sentence. If `full` is `False`, only the first values of
+    `default` or `vectors` are included. For a BERT model, the dict also contains the pieces.
     """
     output = {"tokens": length}
     if "tokens" in row:  # only BERT models have this output, because they split words into pieces
@@ -153,7 +157,10 @@ def of_vectors(row, length, full):
 
 
 def of_tags(row, length, full):
-    """Returns a dict of the tokens, tags, confidences and, with a tag scheme, spans."""
+    """Returns a dict with the tokens, tags, confidences and, with a tag scheme, spans.
+
+    `length` and `full` are ignored.
+    """
     output = {"tokens": row["tokens"], "tags": row["tags"]}
     output["confidences"] = [round(float(share), 4) for share in row["confidences"]]
     if "spans" in row:
@@ -166,7 +173,7 @@ def of_tags(row, length, full):
 
 
 def of_label(row, length, full):
-    """Returns a dict of the number of tokens, the label and its probability.
+    """Returns a dict with the number of tokens, the label and its probability.
 
     If `full` is `True`, the dict also has the probabilities of all labels.
     """

@@ -92,7 +92,7 @@ def start_server(options, log):
     try:
         server = make_server(options)
         gc.collect()
-        gc.freeze()  # excludes all current objects from later collections
+        gc.freeze()  # excludes all current objects from later garbage collections
         server.start()
     except ValueError as error:
         log.flush_errors(but=str(error))
@@ -102,7 +102,10 @@ def start_server(options, log):
 
 
 def end(server, options):
-    """Stops a server once all accepted requests are finished; returns the exit code."""
+    """Stops a server once all accepted requests are finished, and returns the exit code 0.
+
+    If requests are unfinished after --grace-seconds, this process ends with exit code 1.
+    """
     begin = time.monotonic()
     if not server.stop(options.grace_seconds):
         seconds, count = time.monotonic() - begin, server._core.in_progress
@@ -159,7 +162,8 @@ def spread_operations():
     """Lets TensorFlow run at least 4 operations concurrently, even on machines with fewer cores.
 
     Otherwise, operations of small requests would wait for large operations of other requests. More
-    threads would take more memory: each stores oneDNN's kernels for all shapes that it has seen.
+    threads would take more memory, because each thread stores the kernels of oneDNN (TensorFlow's
+    library for CPUs) for all shapes that it has processed.
     """
     import tensorflow as tf
 
@@ -171,7 +175,10 @@ def spread_operations():
 
 
 def make_routes(options):
-    """Returns a function from a server to the routes of the page, or `None` without --page."""
+    """Returns a function that takes a server and returns the routes of the web page.
+
+    Returns `None` without --page.
+    """
     if not options.page:
         return None
     from tfreps._src.server.rest.page_routes import page_routes
