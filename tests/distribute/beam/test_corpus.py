@@ -274,7 +274,7 @@ def test_a_damaged_shard(export, tmp_path, input_format):
     path.write_bytes(path.read_bytes()[:-20])
     how = {"input_format": input_format, "outputs": ["tags"], "keep": []}
     message = tagged(export, tmp_path, **how)
-    assert message.startswith(f"{path} is damaged, truncated, or not a file of this format (")
+    assert message.startswith(f"{path} is damaged, truncated, or not in the given `input_format` (")
     path.write_bytes(b"no file of this format")
     assert "is damaged, truncated" in tagged(export, tmp_path, **how)
 
@@ -285,7 +285,9 @@ def test_a_shard_that_is_damaged_after_its_first_records(export, tmp_path):
     text = "".join(f"{number}\n" for number in rng.integers(0, 10**9, 60_000))
     path.write_bytes(gzip.compress(text.encode())[:-100])
     message = tagged(export, tmp_path, inputs=[str(path)])
-    assert message.startswith(f"{path} is damaged, truncated, or not a file of this format (Compr")
+    assert message.startswith(
+        f"{path} is damaged, truncated, or not in the given `input_format` (Compr"
+    )
 
 
 def test_an_empty_shard(export, tmp_path):

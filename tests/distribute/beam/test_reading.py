@@ -38,7 +38,7 @@ def test_empty_files(tmp_path):
     (tmp_path / "a.txt").write_text("")
     with pytest.raises(ValueError, match=r"a.txt is empty \(0 bytes\): expected at least one rec"):
         match_files([f"{tmp_path}/*"])
-    with pytest.raises(ValueError, match="matches only empty files"):
+    with pytest.raises(ValueError, match="file with records; got only empty files"):
         match_files([f"{tmp_path}/*"], allow_empty=True)
     (tmp_path / "b.txt").write_text("b")
     assert match_files([f"{tmp_path}/*"], allow_empty=True) == {f"{tmp_path}/b.txt": 1}
@@ -49,7 +49,7 @@ def test_parts_of_files(tmp_path):
     assert list(divide(("a.txt", 10), TextLines(), 4)) == expected
     assert list(divide(("b.txt.gz", 7), TextLines(), 4)) == [("b.txt.gz", 0, 7)]
     (tmp_path / "a.txt").write_text("x" * 10)
-    with pytest.raises(ValueError, match="a.txt is damaged, truncated, or not a file of this form"):
+    with pytest.raises(ValueError, match="a.txt is damaged, truncated, or not in the given"):
         list(divide((f"{tmp_path}/a.txt", 10), Parquet(), 4))
 
 
@@ -81,8 +81,8 @@ def test_files_of_different_schemas(tmp_path):
     for name, kind in {"a": pa.int64(), "b": pa.string()}.items():
         pa.parquet.write_table(pa.table({"id": pa.array([None], kind)}), tmp_path / name)
     message = (
-        "b must have the schema of .*a; its own fields are id: string, and the missing ones are "
-        "id: int64. Annotate"
+        "b must have the schema of .*a; the additional fields are id: string, and the "
+        "missing fields are id: int64. Annotate"
     )
     with pytest.raises(ValueError, match=message):
         input_schema([f"{tmp_path}/a", f"{tmp_path}/b"], Parquet())
@@ -91,9 +91,7 @@ def test_files_of_different_schemas(tmp_path):
 def test_a_schema_that_is_not_supported(tmp_path):
     path = tmp_path / "a.avro"
     path.write_bytes(b"not Avro")
-    with pytest.raises(
-        ValueError, match="a.avro is damaged, truncated, or not a file of this form"
-    ):
+    with pytest.raises(ValueError, match="a.avro is damaged, truncated, or not in the given"):
         input_schema([str(path)], WRITABLE["avro"]())
 
 
@@ -153,5 +151,5 @@ def test_an_empty_part(tmp_path):
 def test_a_damaged_file_is_named(tmp_path):
     path = tmp_path / "a.parquet"
     path.write_bytes(b"PAR1 nothing")
-    with pytest.raises(ValueError, match="a.parquet is damaged, truncated, or not a file of this"):
+    with pytest.raises(ValueError, match="a.parquet is damaged, truncated, or not in the given"):
         list(items(str(path), 0, 1, Parquet()))

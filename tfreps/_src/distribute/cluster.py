@@ -43,7 +43,7 @@ class Cluster(NamedTuple):
 
     @property
     def address(self) -> str:
-        """Returns the address of this process."""
+        """Address `"host:port"` of this process."""
         return self.workers[self.index]
 
     def as_tf_config(self) -> str:
@@ -58,12 +58,18 @@ class Cluster(NamedTuple):
 
 
 def read_cluster(environ: Mapping[str, str]) -> Cluster | None:
-    """Reads the cluster from TF_CONFIG; returns `None` if it is unset or blank.
+    """Returns the `Cluster` that TF_CONFIG describes, or `None` if TF_CONFIG is not set or blank.
 
-    The cluster may have one address of the job `chief` in addition to those of the job `worker`, as
-    in the TF_CONFIG that Kubeflow writes. The chief is then worker 0, and worker i of TF_CONFIG is
-    worker i + 1. Set TF_CONFIG to the result of `Cluster.as_tf_config` before TensorFlow reads it,
+    TF_CONFIG may contain one address of the job `chief` in addition to the addresses of the job
+    `worker`, as Kubeflow writes it. The chief is then worker 0, and worker i of TF_CONFIG is worker
+    i + 1. Set TF_CONFIG to the result of `Cluster.as_tf_config` before TensorFlow reads TF_CONFIG,
     so that TensorFlow numbers the workers in the same way.
+
+    Args:
+        environ: dict of the environment variables, such as `os.environ`.
+
+    Raises:
+        ValueError: If TF_CONFIG is not valid.
     """
     text = environ.get(NAME, "")
     if not text.strip():
@@ -86,11 +92,15 @@ def check_port_is_free(address: str) -> None:
 
 
 def wait_for_workers(cluster: Cluster, seconds: float) -> None:
-    """Waits until every other worker listens on its port, while this one listens on its own.
+    """Waits until all other workers listen on their ports, while this worker listens on its port.
+
+    Args:
+        cluster: `Cluster`.
+        seconds: float. Maximum number of seconds to wait.
 
     Raises:
-        ValueError: If this worker cannot listen on its port, or if another one does not listen in
-            time. The message names all such workers.
+        ValueError: If this worker cannot listen on its port, or if other workers do not listen in
+            time. The message names these workers.
     """
     size, end = len(cluster.workers), time.monotonic() + seconds
     missing = {n: a for n, a in enumerate(cluster.workers) if n != cluster.index}
@@ -118,7 +128,10 @@ def _responds(address):
 
 
 def _listen(address, backlog=1):
-    """Returns a socket that listens on the port of an address, on all network interfaces."""
+    """Returns a socket that listens on the port of an address, on all network interfaces.
+
+    Raises a ValueError if this process cannot listen on the port.
+    """
     port = int(address.rpartition(":")[2])
     both = socket.has_dualstack_ipv6()
     how = {"family": socket.AF_INET6, "dualstack_ipv6": True} if both else {}
@@ -132,7 +145,7 @@ def _listen(address, backlog=1):
 
 
 def _parse(text):
-    """Returns the text of TF_CONFIG as a dict; raises a ValueError if it is not a JSON object."""
+    """Converts the text of TF_CONFIG to a dict. Raises a ValueError if it is not a JSON object."""
     kind, reason = "JSON", ""
     try:
         config = json.loads(text)
@@ -142,13 +155,16 @@ def _parse(text):
     except (ValueError, RecursionError) as error:
         reason = f" ({error})"
     raise ValueError(
-        f"{NAME} must be {kind} such as {EXAMPLE}; got {_shown(text)}{reason}. Correct it, or set "
-        "`distribute` to none to train in one process."
+        f"{NAME} must be {kind} such as {EXAMPLE}; got {_shown(text)}{reason}. Correct this "
+        "variable, or set `distribute` to none to train in one process."
     )
 
 
 def _read_jobs(config):
-    """Returns the addresses of each job: a dict from `"chief"` and `"worker"` to lists."""
+    """Returns a dict from the jobs `"chief"` and `"worker"` to their lists of addresses.
+
+    `config` is TF_CONFIG as a dict. Raises a ValueError if its `cluster` is not valid.
+    """
     jobs = _read_object(
         config,
         "cluster",
@@ -183,7 +199,10 @@ def _read_jobs(config):
 
 
 def _read_index(config, jobs):
-    """Returns the number of this process among all workers, counted from 0; the chief is 0."""
+    """Returns the number of this process among all workers, counted from 0; the chief is worker 0.
+
+    `jobs` is the result of `_read_jobs`. Raises a ValueError if `task` in TF_CONFIG is not valid.
+    """
     remedy = "Set `task` on every worker, with a different index on each"
     task = _read_object(config, "task", "with the type and the index of this process", remedy)
     job, index = task.get("type"), task.get("index")
@@ -202,7 +221,10 @@ def _read_index(config, jobs):
 
 
 def _read_object(config, key, what, remedy):
-    """Returns the value of a key of TF_CONFIG; raises a ValueError if it is not a JSON object."""
+    """Returns the value of a key of TF_CONFIG; raises a ValueError if it is not a JSON object.
+
+    The error message contains `what`, a description of the value, and `remedy`.
+    """
     if isinstance(config.get(key), dict):
         return config[key]
     got = f"got {_shown(config[key])}" if key in config else "it is missing"

@@ -11,10 +11,10 @@ from tfreps._src.layers.ops.replicas import SEEDS_APART
 
 
 def data_share(options):
-    """Returns a `DataShare`, which selects the training files that this worker reads.
+    """Returns the `DataShare` for the options of a command.
 
-    With `worker_data` files, the files are divided among the workers. With `worker_data` rows, or
-    if the command has no such option, every worker reads all files.
+    If the option `worker_data` is files, the training files are divided among the workers. If it is
+    rows, or if the command does not have this option, every worker reads all files.
 
     Raises:
         ValueError: If `worker_data` is files and `distribute` is not multiworker.
@@ -33,8 +33,9 @@ def data_share(options):
 class DataShare:
     """Selection of the training data that a worker reads: all files, or some of them.
 
-    If the files are divided, worker `r` of `N` makes its rows of every global batch from the files
-    `r`, `r + N`, `r + 2 N`, ... in order of name. If they are not divided, the methods return their
+    A global batch is the batch of a training step on all workers together. If the files are
+    divided, worker `r` of `N` makes its part of every global batch from the files `r`, `r + N`,
+    `r + 2 N`, ... in order of name. If the files are not divided, the methods return their
     arguments unchanged.
 
     All workers must call each method, in the same order.
@@ -43,7 +44,7 @@ class DataShare:
         workers: `distribute.workers.Workers`.
         divided: bool. Whether the files are divided among the workers.
         size, index: int. Number of workers among which the files are divided, and number of this
-            worker; 1 and 0 if they are not divided.
+            worker; 1 and 0 if the files are not divided.
 
     Example:
     >>> from tfreps._src.distribute.workers import Workers
@@ -83,7 +84,7 @@ class DataShare:
         return paths[self.own]
 
     def part(self, name, number):
-        """Returns the size of this worker's part of a global batch.
+        """Returns the size of this worker's part of a global batch, an int or `None`.
 
         Args:
             name: str. Option that sets the size of the global batch, for the error message.
@@ -105,7 +106,8 @@ class DataShare:
     def seed(self, seed):
         """Returns the random seed of this worker, an int that is computed from `seed`.
 
-        If the files are divided, each worker has a different seed. Otherwise, it is `seed`.
+        If the files are divided, each worker has a different seed. Otherwise, all workers have the
+        seed `seed`.
         """
         return (seed + self.index * SEEDS_APART) % 2**31 if self.divided else seed
 
@@ -124,10 +126,10 @@ class DataShare:
         return OwnBatches(batches, self.workers) if self.divided else batches
 
     def check_resumed(self, checkpoints):
-        """Raises ValueError if a resumed run had a different number of workers before.
+        """Raises ValueError if a run is resumed with another number of workers than before.
 
-        The number matters only if the files are divided. It is read from the newest checkpoint in
-        the folder `checkpoints`.
+        If the files are not divided, any number is accepted. The earlier number is read from the
+        newest checkpoint in the folder `checkpoints`.
         """
         found = load_latest_checkpoint(checkpoints) if self.divided else None
         before = self.size if found is None else len(found[2]["position"]["data"]["workers"])
@@ -141,10 +143,17 @@ class DataShare:
 class OwnBatches:
     """Batches for `fit_epochs` that each worker makes from its own files.
 
-    In each epoch, all workers have as many batches as the worker with the most batches; for the
-    others, batches without rows are added at the end. The position in the data consists of the
-    positions of all workers. The attribute `num_tokens` is the sum over all workers. It is missing
-    if the batches of a single worker do not have this attribute.
+    In each epoch, all workers have as many batches as the worker with the most batches; the other
+    workers add batches without rows at the end. The position in the data consists of the positions
+    of all workers.
+
+    Args:
+        batches: batches of this worker, with the methods of this class.
+        workers: `Workers`.
+
+    Attributes:
+        num_tokens: int. Sum of `batches.num_tokens` over all workers. Missing if `batches` does not
+            have this attribute.
     """
 
     is_own = True
@@ -164,7 +173,7 @@ class OwnBatches:
         return self._sizes[epoch]
 
     def dataset(self, epoch=0, first_batch=0):
-        """Returns the batches of an epoch from `first_batch` on, a `tf.data.Dataset`.
+        """Returns a `tf.data.Dataset` of this worker's batches of an epoch, from `first_batch` on.
 
         Batches without rows are added at the end if other workers have more batches.
         """

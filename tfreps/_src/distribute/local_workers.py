@@ -26,7 +26,7 @@ POLL_SECONDS = 0.05
 OUTPUT_SECONDS = 5.0
 LONGEST_LINE = 2**16  # bytes; a longer line is split, so that little memory is used
 CLEAR_LINE = b"\r\033[K"  # removes a line of progress from a terminal
-# Signals that come within this time are one request: `timeout` sends the same signal twice.
+# Signals within this time count as one, because the command `timeout` sends the same signal twice.
 REPEAT_SECONDS = 1.0
 # Code of a Python process that is killed when its parent ends, and that runs another command.
 # A `preexec_fn` would do the same, but is not safe in a process that has threads.
@@ -62,10 +62,10 @@ def run_workers(
 ) -> Outcome:
     """Runs a command once for each address, with TF_CONFIG set, and waits for all processes.
 
-    The output of the workers is copied to `outputs`, two binary files, in whole lines. Lines of all
-    workers except worker 0 get a prefix such as `[worker 1] `. If an output is a terminal, worker 0
-    inherits that stream of this process instead, so that it can redraw its line of progress. The
-    standard input of the workers is empty.
+    The output of the workers is copied to `outputs` in whole lines. Lines of all workers except
+    worker 0 get a prefix such as `[worker 1] `. If an output is a terminal, worker 0 writes to this
+    terminal directly, so that it can redraw its line of progress. The standard input of the workers
+    is empty.
 
     If a worker fails (its exit code is not 0), the others receive SIGTERM, and SIGKILL if they have
     not ended after `seconds_to_end`. The first SIGINT or SIGTERM that this process receives is
@@ -73,8 +73,20 @@ def run_workers(
     be saving a checkpoint, has ended; after that, the others have `seconds_to_end` before they are
     killed. A second signal, more than a second after the first, kills all workers.
 
-    An OSError is raised if a process cannot be started; those that were started are killed. On
-    Linux, a worker whose program cannot be run fails with exit code 1 instead.
+    Args:
+        command: sequence of str. The program and its arguments.
+        addresses: sequence of str. Address `"host:port"` of each worker.
+        environ: dict of the environment variables; see `worker_environ`.
+        outputs: tuple of two binary files, for standard output and standard error.
+        threads: int. Number of threads of each worker. Defaults to 1.
+        seconds_to_end: float. Defaults to 10.0.
+
+    Returns:
+        `Outcome`.
+
+    Raises:
+        OSError: If a process cannot be started; all started processes are then killed. On Linux, a
+            worker whose program cannot be run fails with exit code 1 instead.
     """
     workers, copies = [], []
     locks = threading.Lock(), threading.Lock()
@@ -101,10 +113,10 @@ def run_workers(
 
 
 def local_addresses(count: int, first_port: int | None = None) -> tuple[str, ...]:
-    """Returns addresses on this machine whose ports are free now.
+    """Returns a tuple of `count` addresses on this machine whose ports are free now.
 
-    With `first_port`, the ports are consecutive, and a ValueError is raised if one of them is above
-    65535 or in use. Otherwise, the operating system chooses them.
+    If `first_port` is given, the ports are consecutive, and a ValueError is raised if one of the
+    ports is above 65535 or in use. Otherwise, the operating system chooses the ports.
     """
     if first_port is None:
         # All sockets are open at the same time, so that their ports differ.
@@ -127,9 +139,10 @@ def local_addresses(count: int, first_port: int | None = None) -> tuple[str, ...
 def worker_environ(environ: Mapping[str, str], cluster: Cluster, threads: int) -> dict[str, str]:
     """Returns the environment variables of a worker on this machine.
 
-    The result contains `environ`, TF_CONFIG, the variables in `THREADS` and PYTHONUNBUFFERED unless
-    they are set, and no_grpc_proxy with 127.0.0.1. With http_proxy set, TensorFlow's workers would
-    otherwise connect to each other through the proxy and wait indefinitely.
+    The result contains `environ` and TF_CONFIG. The variables in `THREADS` (with the value
+    `threads`) and PYTHONUNBUFFERED are added if they are not set. 127.0.0.1 is added to
+    no_grpc_proxy, because TensorFlow's workers would otherwise connect to each other through the
+    proxy in http_proxy and wait indefinitely.
     """
     found = {**dict.fromkeys(THREADS, str(threads)), **environ, NAME: cluster.as_tf_config()}
     direct = environ.get("no_grpc_proxy") or environ.get("no_proxy")
@@ -139,7 +152,7 @@ def worker_environ(environ: Mapping[str, str], cluster: Cluster, threads: int) -
 
 
 def threads_per_worker(count: int) -> int:
-    """Returns the number of threads of each of `count` workers that share the cores."""
+    """Returns the number of cores of this machine divided by `count`, at least 1."""
     has_affinity = hasattr(os, "sched_getaffinity")  # only Linux has this function
     cores = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
     return max(1, cores // count)
@@ -148,9 +161,10 @@ def threads_per_worker(count: int) -> int:
 def copy_lines(source, target, prefix: bytes, lock) -> None:
     """Copies the lines of the binary file `source` to `target` with a prefix, and closes `source`.
 
-    If `target` can no longer be written to, for example because its reader has ended, `source` is
-    still read to its end, so that no process blocks on a full pipe. On a terminal, a copied line
-    replaces the current progress line, which its process prints again.
+    Each line is written while `lock` is held, since several threads write to `target`. If `target`
+    can no longer be written to, for example because its reader has ended, `source` is still read to
+    its end, so that no process blocks on a full pipe. On a terminal, a copied line replaces the
+    current progress line, which its process prints again.
     """
     prefix = (CLEAR_LINE if target.isatty() else b"") + prefix
     is_lost = False
@@ -173,7 +187,7 @@ def _are_repeated(signals):
 def _noted_signals():
     """Context manager that yields a list, to which each SIGINT or SIGTERM adds `(number, time)`.
 
-    The signals have no other effect. Ignored signals stay ignored.
+    The time is in seconds. The signals have no other effect. Ignored signals stay ignored.
     """
     signals, before = [], {}
 
@@ -193,7 +207,10 @@ def _noted_signals():
 
 
 def _start(command, environ, inherits_output, inherits_errors):
-    """Starts the process of a worker and returns it."""
+    """Starts the process of a worker and returns its `subprocess.Popen`.
+
+    The process inherits the standard output or standard error of this process, or gets a pipe.
+    """
     if sys.platform == "linux":
         command = [sys.executable, "-I", "-S", "-c", TIED, str(os.getpid()), *command]
     return subprocess.Popen(

@@ -1,4 +1,4 @@
-"""open_strategy: creates the strategy with which this process trains."""
+"""open_strategy: creates the distribution strategy with which this process trains."""
 
 import functools
 import os
@@ -14,17 +14,21 @@ WAIT, WAIT_SECONDS = "TFREPS_WORKER_WAIT", 600.0
 
 @functools.cache  # cached, because a process can have only one strategy
 def open_strategy(kind=None):
-    """Returns the strategy of this process, which is opened at the first call.
+    """Returns the `tf.distribute.Strategy` of this process, which is created at the first call.
 
-    With `"multiworker"`, call this function before TensorFlow runs anything else. It waits until
-    all workers have started, at most as many seconds as the environment variable TFREPS_WORKER_WAIT
-    states (600 by default).
+    For `"multiworker"`, call this function before TensorFlow runs anything else. The function waits
+    until all workers have started. The environment variable TFREPS_WORKER_WAIT contains the maximum
+    number of seconds to wait (600 by default).
 
     Args:
         kind: str. `"none"` uses one device. `"mirrored"` uses one replica for each GPU of this
             machine or, if it has none, for each logical CPU device. `"multiworker"` uses the
             workers in the environment variable TF_CONFIG. If `None` (the default), the kind is
             `"mirrored"` if TensorFlow sees more than one GPU, and `"none"` otherwise.
+
+    Raises:
+        ValueError: If `kind` or TF_CONFIG is not valid, there are too few devices, or a worker does
+            not start in time.
 
     Example:
     >>> open_strategy("none").num_replicas_in_sync
@@ -42,7 +46,10 @@ def open_strategy(kind=None):
 
 
 def check_rows(name, rows, strategy):
-    """Raises ValueError if the rows of a batch cannot be divided equally among the replicas."""
+    """Raises ValueError if the rows of a batch cannot be divided equally among the replicas.
+
+    `name` is the option that sets the number of rows, for the error message.
+    """
     replicas = strategy.num_replicas_in_sync
     if rows % replicas:
         raise ValueError(
@@ -68,7 +75,8 @@ def _multiworker():
     if cluster is None:
         raise ValueError(
             f"`distribute`: multiworker needs the environment variable {NAME}, which is not set "
-            "or is empty. Start the workers with `tfreps launch`, or set it on each machine."
+            "or is empty. Start the workers with `tfreps launch`, or set this variable on each "
+            "machine."
         )
     wait_for_workers(cluster, _wait_seconds())
     os.environ[NAME] = cluster.as_tf_config()

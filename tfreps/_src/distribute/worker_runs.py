@@ -51,8 +51,9 @@ class WorkerRun(RunFolder):
 def begin_run_folder(workers, path, command, options, may_change, defaults):
     """Context manager that checks the run folder on all workers, and locks it on worker 0.
 
-    It yields the run to resume, or `None` if there is none. The arguments after `workers` are those
-    of `RunFolder.open_for_training`. An error on any worker is raised on all of them.
+    It yields the `RunFolder` to resume, or `None` for a new run. `workers` is a `Workers`, and the
+    other arguments are passed to `RunFolder.open_for_training`. If a worker has an error, all
+    workers raise an error.
     """
     given = path, command, options, may_change, defaults
     with contextlib.ExitStack() as stack:
@@ -67,9 +68,18 @@ def begin_run_folder(workers, path, command, options, may_change, defaults):
 
 
 def create_on_chief(workers, path, command, create):
-    """Returns the `RunFolder` that `create` returns on worker 0, and a `WorkerRun` on the others.
+    """Creates a run folder on worker 0, and opens it as a `WorkerRun` on the other workers.
 
-    An error on any worker is raised on all of them.
+    If a worker has an error, all workers raise an error.
+
+    Args:
+        workers: `Workers`.
+        path: str or path-like. Path of the run folder.
+        command: str. Name of the command that trains.
+        create: function without arguments that creates the run folder and returns a `RunFolder`.
+
+    Returns:
+        `RunFolder`, a `WorkerRun` on all workers except worker 0.
     """
     run = None
     with workers.together():

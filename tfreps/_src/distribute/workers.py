@@ -17,9 +17,10 @@ LOST += ("Socket closed", "connections to all backends failing", "failed to conn
 
 
 class Workers:
-    """Processes of a strategy. All of them must call each method, in the same order.
+    """The processes of a distribution strategy, which exchange values.
 
-    With one process, the methods return at once.
+    All processes must call each method, in the same order. If there is only one process, the
+    methods return at once.
 
     Args:
         strategy: `tf.distribute.Strategy`.
@@ -44,7 +45,7 @@ class Workers:
         self.is_chief = self.index == 0
 
     def any(self, flags):
-        """Returns, for each flag of a tuple, whether it is `True` on any worker."""
+        """Returns a tuple of bool: for each flag of a tuple, whether it is `True` on any worker."""
         if self.size == 1:
             return tuple(flags)
         return tuple(map(bool, self._gather(flags).any(0)))
@@ -132,7 +133,7 @@ class Workers:
         return [json.loads(row.tobytes()) for row in self._gather(np.frombuffer(padded, "int64"))]
 
     def _gather(self, row):
-        """Returns an int64 matrix `[size, N]` with the row, `N` ints, of each worker."""
+        """Returns an int64 matrix `[size, N]`, whose row `r` is the argument of worker `r`."""
         rows = np.zeros([self.size, len(row)], "int64")
         rows[self.index] = row
         return self.sum(rows)

@@ -22,7 +22,7 @@ from tfreps._src.distribute.beam.signature_specs import (
 from tfreps._src.files import saved_models
 from tfreps._src.inference import export_outputs
 
-# Workers need no installation of tfreps, because the pipeline contains the code that they run.
+# Makes the pipeline contain the code of these modules, so that workers do not need tfreps.
 for module in tfreps._src.distribute.beam, saved_models, export_outputs:
     cloudpickle.register_pickle_by_value(module)
 
@@ -53,8 +53,8 @@ class Annotate(beam.PTransform):
         max_bytes: int. Maximum number of bytes of a text. A longer text is rejected. Defaults to
             200,000.
         watch_seconds: float or None. Interval in seconds at which to look for new versions of the
-            export, which then annotate later records. Only for streams. If `None` (the default),
-            the version does not change.
+            export, which then annotate later records. A pipeline with this interval never ends, so
+            set it only for streams. If `None` (the default), the version does not change.
         model_updates: `PCollection` of `apache_beam.ml.inference.base.ModelMetadata` or None.
             Folders of new versions, instead of `watch_seconds`. Defaults to `None`.
         batch_size: int. Maximum number of records in a batch. Defaults to 1024.
@@ -65,12 +65,13 @@ class Annotate(beam.PTransform):
         max_wait_seconds: float or None. Maximum time that a record of a stream waits for its batch.
             Records of similar length then share a batch. If `None` (the default), batches end with
             the bundles of the runner.
-        progress_folder: str or None. Local folder in which each worker process keeps a file with
-            its number of records and tokens. If `None` (the default), there is none.
+        progress_folder: str or None. Local folder in which each worker process writes a file with
+            the numbers of records and tokens that it has processed. If `None` (the default), no
+            such files are written.
 
     Raises:
-        ValueError: If `export` is neither a SavedModel nor a folder of versions, it has no such
-            signature or output, or `watch_seconds` is given for a single version.
+        ValueError: If `export` is neither a SavedModel nor a folder of versions, if it does not
+            have the signature or an output, or if `watch_seconds` is given for a single version.
 
     Example:
         A pipeline that prints annotated records:
@@ -131,13 +132,16 @@ class Annotate(beam.PTransform):
 
     # These methods have no type annotations, because Beam would check them.
     def expand(self, records):
-        """Returns the `PCollection`s of annotated and of rejected records, as a tuple."""
+        """Returns a tuple of two `PCollection`s: the annotated and the rejected records."""
         checked = records | "Check" >> beam.ParDo(self._check).with_outputs("rejected", main="read")
         annotated, rejected = self._annotate(checked.read, self._handler)
         return annotated, (checked.rejected, rejected) | "Every rejected" >> beam.Flatten()
 
     def _annotate(self, records, handler):
-        """Returns the annotated and the rejected results of `handler` for records or batches."""
+        """Applies `handler` to records, or to lists of records if it does not form batches itself.
+
+        Returns two `PCollection`s: the annotated records, and the rejected records.
+        """
         updates = self._model_updates
         if self._watch_seconds is not None:
             pattern = FileSystems.join(self._export.rstrip("/"), "*", "saved_model.pb")

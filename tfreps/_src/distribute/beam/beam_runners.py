@@ -28,7 +28,12 @@ class LostWorkerError(ChildProcessError):
 
 
 def make_runner(name, command=None):
-    """Returns Beam's runner `name`; `command` starts a worker process of the local runner."""
+    """Returns the Beam runner with the given name, one of `RUNNERS`.
+
+    `command` is the shell command that starts a worker process of the local runner. If it is
+    `None`, the local runner works in this process. Raises a ValueError if the name is unknown or a
+    package for the runner is not installed.
+    """
     if name not in RUNNERS:
         raise ValueError(f"`runner` must be one of {', '.join(RUNNERS)}; got {name!r}.")
     if name == LOCAL:
@@ -45,7 +50,10 @@ def make_runner(name, command=None):
 
 
 def debugs():
-    """Returns True if the environment variable TFREPS_DEBUG asks for logs and tracebacks."""
+    """Returns True if the environment variable TFREPS_DEBUG is set, other than to 0.
+
+    Logs and tracebacks are then printed.
+    """
     return os.environ.get("TFREPS_DEBUG", "") not in ("", "0")
 
 
@@ -66,14 +74,17 @@ def quiet():
 
 
 def run_pipeline(build, name, workers=1):
-    """Builds a pipeline, runs it until it ends, and returns the result object of Beam.
+    """Builds a pipeline, runs it until it ends, and returns its `PipelineResult`.
 
-    `build` takes a runner and returns the pipeline; `name` is the name of the runner. With more
-    than one worker, the local runner uses worker processes.
+    Args:
+        build: function that takes a runner and returns the pipeline.
+        name: str. Name of the runner.
+        workers: int. Number of workers. If greater than 1, the local runner uses worker processes.
+            Defaults to 1.
 
     Raises:
         LostWorkerError: If a worker process of the local runner ended early.
-        RuntimeError: If the pipeline failed. The message is that of the error on the worker.
+        RuntimeError: If the pipeline failed. Its message is the message of the error in the worker.
     """
     try:
         with quiet():
@@ -103,7 +114,7 @@ def _run_in_processes(build):
     """
     lost, found = threading.Event(), []
     hook = threading.excepthook
-    # Running threads, which may include those of an abandoned pipeline.
+    # Running threads, which may include threads of a pipeline that was abandoned earlier.
     earlier = set(threading.enumerate())
 
     def on_error(arguments):
@@ -138,7 +149,7 @@ def _run_in_processes(build):
 
 
 def worker_command(folder):
-    """Returns the command of a worker process, which ends when `folder` is removed."""
+    """Returns the shell command that starts a worker process, which ends if `folder` is removed."""
     end = "" if debugs() else f" 2>{os.devnull}"
     return f'"{sys.executable}" -m {local_worker.__name__} "{folder}"{end}'
 
@@ -158,6 +169,9 @@ def worker_message(error):
 
 
 def counts(result, names):
-    """Returns a dict from `names` to the values of these Beam counters; a missing value is 0."""
+    """Returns a dict from the names of Beam counters to their values.
+
+    `result` is a `PipelineResult`. A counter that was never incremented has the value 0.
+    """
     found = result.metrics().query(MetricsFilter().with_namespace("tfreps"))["counters"]
     return {name: sum(c.result or 0 for c in found if c.key.metric.name == name) for name in names}

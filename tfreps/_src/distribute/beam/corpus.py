@@ -45,7 +45,7 @@ class CorpusResult(NamedTuple):
 
     Attributes:
         annotated: int. Number of records with the outputs of the model.
-        rejected: int. Number of records that the model could not read.
+        rejected: int. Number of records that were rejected, such as texts that are too long.
         tokens: int. Number of tokens that the model has read.
         files: list of str. The files that were written.
         attempts: int. Number of runs of the pipeline: 1, plus one for each lost worker.
@@ -79,12 +79,13 @@ def annotate_corpus(
 ):
     """Annotates the records of files with an exported SavedModel, and writes them to a folder.
 
-    The arguments are the options of `tfreps annotate`; `options` are those of `Annotate`. The
-    output folder appears only when all records have been written.
+    The arguments are the options of `tfreps annotate`, and `options` contains further arguments of
+    `Annotate`. The output folder appears only when all records have been written.
 
     Args:
-        progress: function of two ints or None. Called with the number of records and of tokens
-            since the last call; only with the local runner. Defaults to `None`.
+        progress: function of two ints or None. Called repeatedly with the numbers of records and
+            tokens that were processed since the last call. Only the local runner calls it. Defaults
+            to `None`.
 
     Returns:
         `CorpusResult`.
@@ -184,7 +185,7 @@ def output_schema(schema, annotate, keep, target):
 
 
 def encode_rejected(rejection):
-    """Returns a rejected record as one line of JSON, and adds 1 to the counter of rejected records.
+    """Returns a rejection, a dict, as one line of JSON, and counts it in Beam's counter `rejected`.
 
     Bytes that are not UTF-8 are escaped.
     """
@@ -227,10 +228,10 @@ def _run(build, output, about, runner, workers, attempts):
 
 
 def _explained(error, output):
-    """Returns the exception to raise for `error`, with which a pipeline failed.
+    """Returns the exception to raise if a pipeline has failed with `error`.
 
-    It is an OSError if the output could not be written, for example because the disk is full, and a
-    ValueError otherwise.
+    The exception is an OSError if the output could not be written, for example because the disk is
+    full, and a ValueError otherwise.
     """
     for number in (*DISK_ERRORS, errno.EACCES, errno.EROFS):
         if os.strerror(number) in str(error):

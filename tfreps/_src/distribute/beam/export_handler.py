@@ -19,27 +19,32 @@ from tfreps._src.inference.export_outputs import call_signature, signature_rows
 
 COUNTS = "assets.extra/tfreps_counts.json"  # file in the export, written by `tfreps export`
 SPACED = "spaces", "words", "treebank", "bert_words"  # tokenizations with about one token per word
-# Bounds, in tokens, of the groups of texts of similar length.
+# Limits, in words, between the groups into which Beam divides texts by length.
 BUCKETS = [8, 16, 32, 64, 128, 256, 512, 1024]
+# Errors that one text may cause for all texts of a call.
 SEPARABLE = tf.errors.InvalidArgumentError, tf.errors.ResourceExhaustedError
 
 
 class ExportHandler(ModelHandler):
     """Model handler that applies an exported SavedModel to records.
 
-    A record is a dict, one field of which holds the text. `run_inference` sorts the records of a
-    batch by length and calls the signature for groups of at most `batch_tokens` tokens, padding
-    included. A group that fails is divided until the records that the model cannot read are found.
+    A record is a dict, and one of its fields contains the text. `run_inference` sorts the records
+    of a batch by length and calls the signature for groups of at most `batch_tokens` tokens,
+    padding included. A group that fails is divided until the records that the model cannot read are
+    found.
 
-    The result for a record is the record itself with the fields of the output, or, if the model
+    The result for a record is the record with the outputs as additional fields or, if the model
     cannot read the text, a dict with the keys `reason` and `record`. Each worker process loads one
     copy of the model.
 
     Args:
         folder: str. Version folder of the export, on any of Beam's file systems.
+        field: str. Field with the text: a str for the signature `default`, a list of str for the
+            signature `tokens`.
         names: list of str. Names of the outputs to add to each record, in the form that
             `signature_rows` accepts.
-        field, signature, prefix: as in `Annotate`.
+        signature: str. `"default"` or `"tokens"`. Defaults to `"default"`.
+        prefix: str. Prefix of the names of the added fields. Defaults to `""`.
         batch_size: int. Maximum number of records in a batch. Defaults to 1024.
         batch_tokens: int. Maximum number of tokens in a call of the signature, padding included.
             Defaults to 4096.
@@ -48,8 +53,9 @@ class ExportHandler(ModelHandler):
         max_wait_seconds: float or None. Maximum time that a record of a stream waits for its batch.
             Records of similar length then share a batch. If `None` (the default), batches end with
             the bundles of the runner.
-        progress_folder: str or None. Local folder in which each worker process keeps a file with
-            its number of records and tokens. If `None` (the default), there is none.
+        progress_folder: str or None. Local folder in which each worker process writes a file with
+            the numbers of records and tokens that it has processed. If `None` (the default), no
+            such files are written.
     """
 
     def __init__(
@@ -82,7 +88,7 @@ class ExportHandler(ModelHandler):
         self.done = [0, 0]  # numbers of records and tokens that this process has annotated
 
     def load_model(self):
-        """Returns a `LoadedExport`; called once in each worker process and for each new version."""
+        """Returns a `LoadedExport`. Beam calls this method once per worker process and version."""
         if self.threads is not None:
             with contextlib.suppress(RuntimeError):  # raised if TensorFlow has started
                 tf.config.threading.set_intra_op_parallelism_threads(self.threads)
@@ -90,12 +96,15 @@ class ExportHandler(ModelHandler):
         return LoadedExport(local_folder(self.folder), self.signature)
 
     def update_model_path(self, model_path=None):
-        """Sets the folder of the next version; `model_path` may name its `saved_model.pb`."""
+        """Sets the folder of the next version, which is `model_path` or contains this file."""
         if model_path:
             self.folder = re.sub(r"[/\\]saved_model\.pb$", "", model_path)
 
     def run_inference(self, batch, model, inference_args=None):
-        """Returns the results for a batch of records, in the order of the records."""
+        """Returns a list with the result, a dict, for each record of a batch.
+
+        `model` is a `LoadedExport`. `inference_args` is ignored.
+        """
         texts = [record[self.field] for record in batch]
         results = [None] * len(texts)
         annotated = Metrics.counter("tfreps", "annotated")
@@ -111,12 +120,15 @@ class ExportHandler(ModelHandler):
         return results
 
     def num_words(self, record):
-        """Returns the number of words of a record; Beam batches records with similar numbers."""
+        """Returns the number of words in the text of a record, by which Beam forms batches."""
         text = record[self.field]
         return text.count(" ") + 1 if isinstance(text, str) else len(text)
 
     def get_num_bytes(self, batch):
-        """Returns an estimate of the size of a batch; without it, Beam would pickle the batch."""
+        """Returns an estimate of the size of a batch in bytes.
+
+        Without this method, Beam would pickle every batch to find its size.
+        """
         return sum(len(record[self.field]) for record in batch)
 
     def get_metrics_namespace(self):
@@ -124,7 +136,7 @@ class ExportHandler(ModelHandler):
         return "tfreps"
 
     def _predict(self, model, texts):
-        """Returns for each text a dict of outputs, or a str that explains why it cannot be read."""
+        """Returns a list with a dict of outputs per text, or a str with the reason to reject it."""
         try:
             outputs = model.predict(texts)
             rows = signature_rows(outputs, self.names, texts)
@@ -137,7 +149,10 @@ class ExportHandler(ModelHandler):
         return [self._cut(model, *pair) or pair[1] for pair in zip(texts, rows, strict=True)]
 
     def _count(self, records, tokens):
-        """Adds to Beam's counter of tokens, and to this process's file in `progress_folder`."""
+        """Adds numbers to Beam's counter of tokens and to the file of this process.
+
+        The file is in `progress_folder`. If this folder is `None`, only the counter is changed.
+        """
         Metrics.counter("tfreps", "tokens").inc(tokens)
         if self.progress_folder is not None:
             self.done = [self.done[0] + records, self.done[1] + tokens]
@@ -164,7 +179,7 @@ class LoadedExport:
     """
 
     def __init__(self, folder, signature):
-        # Kept, because the function needs the variables of the model.
+        # The model is stored, because the function does not keep its variables in memory.
         self.model = load_saved_model(folder)
         self.function = self.model.signatures[signature]
         path = os.path.join(folder, COUNTS)
@@ -178,7 +193,7 @@ class LoadedExport:
         self.cuts_sentences = "tags" in self.function.structured_outputs and self.added > 0
 
     def num_tokens(self, text):
-        """Returns an estimate of the number of tokens that the model reads."""
+        """Returns an estimate of the number of tokens that the model reads of a text."""
         if isinstance(text, str) and self.is_spaced:
             # The second estimate is for text without spaces, such as Chinese.
             size = max(text.count(" ") + 1, len(text) // 4)
@@ -187,15 +202,15 @@ class LoadedExport:
         return min(size + self.added, self.most or size + self.added)
 
     def predict(self, texts):
-        """Returns a dict of NumPy arrays for texts, which are strings or lists of tokens."""
+        """Returns the outputs for a list of texts (str or lists of tokens) as a dict of arrays."""
         return call_signature(self.function, texts)
 
 
 def groups(sizes, most):
     """Divides items into groups of similar size; yields the indices of each group as a list.
 
-    The number of items in a group times the largest size in it, which is the size of the padded
-    group, is at most `most`, unless the group has only one item.
+    The size of a padded group is the number of its items times the largest of their sizes. It is at
+    most `most`, unless the group has only one item.
 
     Example:
     >>> list(groups([5, 1, 9, 2], 10))
@@ -212,7 +227,7 @@ def groups(sizes, most):
 
 
 def local_folder(folder):
-    """Returns the folder, or a temporary copy of it if it is on a remote file system."""
+    """Returns the path of a folder, or of a temporary local copy of a folder that is remote."""
     if FileSystems.get_scheme(folder) is None:
         return folder
     copy = tempfile.mkdtemp(prefix="tfreps-export-")
@@ -226,12 +241,12 @@ def local_folder(folder):
 
 
 def num_characters(text):
-    """Returns the number of printable characters of a text, spaces not counted."""
+    """Returns the number of printable characters in a text, without spaces and U+FFFD."""
     return sum(c.isprintable() and not c.isspace() and c != "\ufffd" for c in text)
 
 
 def one_line(error):
-    """Returns the message of a TensorFlow error as one line, without code locations."""
+    """Returns the message of a TensorFlow error as one line, without the names of graph nodes."""
     text = re.sub(r"\{\{.*?\}\} ?|\[Op:.*?\]|\[\[.*?\]\]", "", error.message or str(error))
     lines = [line for line in text.splitlines() if line and not line.startswith((" ", "\t"))]
     return " ".join(" ".join(lines).split())[:500]

@@ -14,7 +14,11 @@ SCHEMA = "schema.json"  # written last; marks a folder that `annotate_corpus` wr
 
 
 def check_output_folder(output: str, overwrite: bool, inputs: list[str]) -> None:
-    """Raises a ValueError unless a folder is new, or an earlier output that may be replaced."""
+    """Raises a ValueError if the folder `output` must not be written.
+
+    The folder must be new or empty or, if `overwrite` is `True`, have been written by
+    `annotate_corpus`. It must not contain any of the files `inputs`.
+    """
     folder = pathlib.Path(output).resolve() if is_local(output) else None
     if folder and folder.is_file():
         raise ValueError(f"{output} is a file. Give the name of a folder.")
@@ -42,9 +46,9 @@ def check_output_folder(output: str, overwrite: bool, inputs: list[str]) -> None
 def staged_folder(output: str):
     """Context manager that yields a temporary folder, which becomes `output` at the end.
 
-    An earlier folder is replaced. After an error, the temporary folder is removed and the earlier
-    one is unchanged. On an object store, which cannot rename a folder, the files are renamed one
-    by one; `schema.json` is the last of them.
+    An earlier folder is replaced. If the block raises an error, the temporary folder is removed and
+    the earlier folder is unchanged. On an object store, which cannot rename a folder, the files are
+    renamed one by one, with `schema.json` as the last.
     """
     if is_local(output):
         with _local_folder(output) as folder:
@@ -72,7 +76,7 @@ def _local_folder(output):
     old = None
     try:
         with replacing(output, parents=True) as temporary:
-            # Removes files that a killed container has left.
+            # A container that was killed may have left files of the same name.
             shutil.rmtree(temporary, ignore_errors=True)
             temporary.mkdir()
             yield str(temporary)
@@ -87,7 +91,7 @@ def _local_folder(output):
 
 
 def files_in(folder: str) -> list[str]:
-    """Returns the paths of the files in a folder and below it."""
+    """Returns a sorted list of the paths of all files in a folder and its subfolders."""
     if is_local(folder):
         return [str(path) for path in sorted(pathlib.Path(folder).rglob("*")) if path.is_file()]
     found = FileSystems.match([folder.rstrip("/") + "/**"])[0].metadata_list

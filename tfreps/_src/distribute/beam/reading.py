@@ -1,8 +1,8 @@
 """Finds the input files of a corpus, and reads them in parts.
 
 Beam's workers run this file without an installation of tfreps. The parts of the files, and the
-batches of each part, do not depend on the workers, so the outputs do not depend on them either.
-Beam's own readers pass on single records, whose batches depend on the bundles of the runner.
+batches of each part, do not depend on the number of workers, so neither do the outputs. This is not
+true of Beam's own readers, which yield single records that the runner divides into batches.
 """
 
 import contextlib
@@ -19,9 +19,9 @@ from tfreps._src.distribute.beam.records import as_rejected, misfit, sampled_sch
 
 WRITABLE = {"jsonl": JsonLines, "parquet": Parquet, "avro": Avro, "tfrecord": TFRecord}
 READABLE = {"text": TextLines, **WRITABLE}
-DAMAGED = "is damaged, truncated, or not a file of this format"
-SAMPLE = 1000  # number of records that determine the schema of a format without one
-EVERYTHING = 1 << 62  # end of a range of bytes that contains any whole file
+DAMAGED = "is damaged, truncated, or not in the given `input_format`"
+SAMPLE = 1000  # number of records from which the schema of a format without schemas is inferred
+EVERYTHING = 1 << 62  # end of a part that contains the whole file, however large the file is
 PARTS = 64  # number of parts of a corpus of medium size
 LEAST_PART, MOST_PART = 1 << 16, 64 << 20  # minimum and maximum size of a part in bytes
 
@@ -29,8 +29,8 @@ LEAST_PART, MOST_PART = 1 << 16, 64 << 20  # minimum and maximum size of a part 
 def match_files(patterns, allow_empty=False):
     """Returns a dict from the files that match paths or glob patterns to their sizes in bytes.
 
-    A ValueError is raised if a pattern matches no file or, unless `allow_empty`, if a file is
-    empty.
+    Empty files are left out. A ValueError is raised if a pattern matches no file, if all files are
+    empty, or if any file is empty and `allow_empty` is `False`.
     """
     found = {}
     for pattern, match in zip(patterns, FileSystems.match(patterns), strict=True):
@@ -45,15 +45,19 @@ def match_files(patterns, allow_empty=False):
         )
     found = {path: size for path, size in sorted(found.items()) if size}
     if not found:
-        raise ValueError(f"{patterns[0]} matches only empty files. Expected at least one record.")
+        raise ValueError(
+            f"{', '.join(patterns)} must match at least one file with records; got only empty "
+            "files. Choose other input files."
+        )
     return found
 
 
 def input_schema(paths, form, keep=None):
-    """Returns the Arrow schema of the records; raises a ValueError if those of the files differ.
+    """Returns the Arrow schema of the records in the files `paths`.
 
-    For a format without schemas, the schema is inferred from the first `SAMPLE` records. If `keep`
-    is given, the schema has only the fields in `keep`.
+    `form` is the `RecordFormat` of the files. A ValueError is raised if their schemas differ. For a
+    format without schemas, the schema is inferred from the first `SAMPLE` records. If `keep` is
+    given, that schema has only the fields in `keep`.
     """
     if not form.is_typed:
         records = sample_records(paths, form)
@@ -74,16 +78,19 @@ def input_schema(paths, form, keep=None):
 
 
 def differences(schema, expected):
-    """Returns the fields that only one of two Arrow schemas has, in words."""
+    """Returns a str that describes the differences between two Arrow schemas."""
     here, there = ({f"{field.name}: {field.type}" for field in each} for each in (schema, expected))
     if here == there:
         return "the order of the fields differs"
     names = (", ".join(sorted(fields)) or "none" for fields in (here - there, there - here))
-    return "its own fields are {}, and the missing ones are {}".format(*names)
+    return "the additional fields are {}, and the missing fields are {}".format(*names)
 
 
 def sample_records(paths, form):
-    """Returns the first records of the files, up to `SAMPLE`; skips items that are not records."""
+    """Returns a list of the first records of the files, up to `SAMPLE`.
+
+    Items that are not records are skipped. A ValueError is raised if no record can be read.
+    """
     records, reason = [], "it is empty"
     for path in paths:
         for item in itertools.islice(items(path, 0, EVERYTHING, form), SAMPLE):
@@ -109,7 +116,8 @@ def part_bytes(sizes):
 def divide(file, form, size):
     """Divides a file into parts of about `size` bytes; yields `(path, start, stop)` for each part.
 
-    `file` is a tuple of the path and the number of bytes.
+    `file` is a tuple of the path and the number of bytes. `form` is the `RecordFormat` of the file,
+    which determines the unit of `start` and `stop`.
     """
     path, num_bytes = file
     with _naming(path):
@@ -120,8 +128,13 @@ def divide(file, form, size):
 class ReadParts(beam.DoFn):
     """Beam function that reads parts of files, and rejects records that the model cannot read.
 
-    The records keep the text and the fields in `keep`, or all fields if `keep` is `None`. If
-    `schema` is not `None`, a record that does not fit it is rejected.
+    Args:
+        form: `RecordFormat` of the files.
+        check: `CheckRecords` that finds the records that the model cannot read.
+        keep: list of str or None. Fields of the records to yield, in addition to the text. If
+            `None`, all fields are yielded.
+        schema: `pyarrow.Schema` or None. If given, a record that does not fit it is rejected.
+        batch_size: int. Maximum number of records in a list.
     """
 
     def __init__(self, form, check, keep, schema, batch_size):
@@ -132,7 +145,10 @@ class ReadParts(beam.DoFn):
         self.batch_size = batch_size
 
     def process(self, part):
-        """Yields lists of records, and rejections with the tag `rejected`."""
+        """Yields lists of records, and rejections with the tag `rejected`; see `as_rejected`.
+
+        `part` is a tuple `(path, start, stop)` that `divide` yielded.
+        """
         path, start, stop = part
         batch = []
         for item in items(path, start, stop, self.form):

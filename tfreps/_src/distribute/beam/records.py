@@ -12,8 +12,12 @@ import pyarrow as pa
 class CheckRecords(beam.DoFn):
     """Beam function that yields records that a model can read, and rejects others with a reason.
 
-    The text in `field` must be a str if `is_text`, otherwise a list of str. `taken` are the fields
-    of the output, which a record must not have, except `field`.
+    Args:
+        field: str. Field with the text.
+        is_text: bool. Whether the text must be a str; otherwise, it must be a list of str.
+        taken: iterable of str. Fields that the output adds. A record must not have these fields,
+            except `field`.
+        max_bytes: int. Maximum number of bytes of a text.
     """
 
     def __init__(self, field, is_text, taken, max_bytes):
@@ -23,12 +27,12 @@ class CheckRecords(beam.DoFn):
         self.max_bytes = max_bytes
 
     def process(self, record):
-        """Yields the record, or a rejection with the tag `rejected`."""
+        """Yields the record, or a rejection with the tag `rejected`; see `as_rejected`."""
         reason = self.reason(record)
         yield record if reason is None else as_rejected(reason, record)
 
     def reason(self, record):
-        """Returns the reason why a record cannot be read, or `None` if it can."""
+        """Returns the reason why the model cannot read a record, a str, or `None` if it can."""
         if self.field not in record:
             return f"the record has no field {self.field!r}"
         if both := self.taken & record.keys():
@@ -49,10 +53,10 @@ class CheckRecords(beam.DoFn):
 
 
 def as_rejected(reason, record, path=None):
-    """Returns a rejection for Beam, with the tag `rejected`.
+    """Returns a rejection: a Beam `TaggedOutput` with the tag `rejected`.
 
-    It contains the reason, the record (or the item of a file that is not a record) and the path of
-    the file, if given.
+    Its value is a dict with the keys `reason` and `record` and, if `path` is given, `file`. The
+    record may be an item of a file, such as a line, that could not be converted to a record.
     """
     source = {} if path is None else {"file": path}
     return beam.pvalue.TaggedOutput("rejected", {"reason": reason, **source, "record": record})
@@ -89,7 +93,7 @@ def _sampled_type(values):
 
 
 def misfit(record, schema):
-    """Returns the reason why a record does not fit an Arrow schema, or `None` if it fits.
+    """Returns the reason why a record does not fit an Arrow schema, a str, or `None` if it fits.
 
     Example:
     >>> misfit({"id": "seven"}, pa.schema([("id", pa.int64())]))

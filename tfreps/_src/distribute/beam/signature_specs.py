@@ -22,9 +22,9 @@ ARROW = {"string": pa.string(), "float32": pa.float32(), "int32": pa.int32(), "i
 
 
 def version_folder(export):
-    """Returns the folder itself if it is a SavedModel, otherwise the folder of its newest version.
+    """Returns the path `export` if it is a SavedModel, otherwise the path of its newest version.
 
-    The folder may be on any of Beam's file systems.
+    The folder may be on any of Beam's file systems. A ValueError is raised if it has no SavedModel.
     """
     export = export.rstrip("/") or export
     if FileSystems.exists(FileSystems.join(export, "saved_model.pb")):
@@ -42,6 +42,8 @@ def version_folder(export):
 
 def read_outputs(folder, signature="default"):
     """Returns a dict from the names of a signature's outputs to their `tf.TensorSpec`s.
+
+    `folder` is a SavedModel, and `signature` is `"default"` or `"tokens"`.
 
     Raises:
         ValueError: If the SavedModel cannot be read, or the signature is missing or does not read
@@ -72,13 +74,16 @@ def read_outputs(folder, signature="default"):
 
 
 def chosen_names(outputs, wanted=None):
-    """Returns the names of the `wanted` outputs, or of those that `Annotate` adds by default.
+    """Returns a list of the names of outputs, in the form that `signature_rows` accepts.
+
+    `outputs` is the result of `read_outputs`. If `wanted`, a sequence of names, is `None`, the list
+    has the outputs that `Annotate` adds by default. A ValueError is raised for an unknown name.
 
     Example:
     >>> outputs = {"default": tf.TensorSpec((None, 8)), "elmo": tf.TensorSpec((None, None, 8))}
     >>> chosen_names(outputs)
     ['default']
-    >>> chosen_names(outputs, ["elmo"])  # in the form that `signature_rows` reads
+    >>> chosen_names(outputs, ["elmo"])
     ['elmo:T']
     """
     names = output_names({name: spec.shape for name, spec in outputs.items()})
@@ -97,6 +102,8 @@ def chosen_names(outputs, wanted=None):
 
 def added_schema(outputs, names, prefix=""):
     """Returns the Arrow schema of the fields that a model adds to a record.
+
+    `outputs` is the result of `read_outputs`, and `names` is the result of `chosen_names`.
 
     Example:
     >>> added_schema({"tags": tf.TensorSpec((None, None), tf.string)}, ["tags:T"])

@@ -24,7 +24,7 @@ AVRO |= {pa.int8(): "int", pa.int16(): "int", pa.large_string(): "string"}
 
 
 class Avro(RecordFormat):
-    """Format of Avro files, each of which is read as one part."""
+    """Format of Avro files. A file is not divided into parts."""
 
     suffix = ".avro"
     is_typed = True
@@ -52,10 +52,10 @@ class Avro(RecordFormat):
 
 
 def avro_schema(schema, name="Record"):
-    """Returns the Avro schema of Arrow fields, each of which may be null.
+    """Converts an Arrow schema to the Avro schema, a dict, of a record named `name`.
 
-    Beam's own conversion supports neither null in place of lists and records nor names of nested
-    records.
+    Every field may be null. Beam's own conversion does not support null in place of lists and
+    records, and does not name nested records.
     """
     fields = []
     for field in schema:
@@ -72,10 +72,10 @@ def _avro_type(kind, name):
 
 
 def arrow_schema(avro):
-    """Returns the Arrow schema of an Avro schema.
+    """Converts an Avro schema, a dict, to an Arrow schema.
 
-    Maps, logical types and unions of several types raise a ValueError. Beam's own conversion reads
-    a logical type, such as a date, as the number that encodes it.
+    Maps, logical types and unions of several types raise a ValueError. Beam's own conversion would
+    read a value of a logical type, such as a date, as the number that encodes the value.
     """
     if not isinstance(avro, dict) or avro.get("type") != "record":
         raise ValueError(

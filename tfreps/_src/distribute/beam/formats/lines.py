@@ -14,22 +14,25 @@ from apache_beam.io.filesystems import FileSystems
 from tfreps._src.distribute.beam.formats.record_format import PLAIN, RecordFormat
 
 COMPRESSED = ".gz", ".bz2", ".xz"
-DECIMALS = 7  # digits of a number in JSON; float32 has about 7 significant digits
+DECIMALS = 7  # decimals of a number in JSON; float32 has about 7 significant digits
 
 
 class TextLines(RecordFormat):
-    """Format of UTF-8 files with one text per line, stripped and read as the field `text`."""
+    """Format of UTF-8 files with one text per line.
+
+    A line is read as a record with the field `text`, without white space at its start and end.
+    """
 
     suffix = ".txt"
 
     def parts(self, path, size, part_bytes):
-        """Returns the parts of a file as ranges of bytes; a compressed file is one part."""
+        """Returns a list of parts `(start, stop)` in bytes; a compressed file is not divided."""
         if path.endswith(COMPRESSED):
             return [(0, size)]
         return [(start, min(start + part_bytes, size)) for start in range(0, size, part_bytes)]
 
     def raw_items(self, path, start, stop):
-        """Yields, as bytes, the lines whose first byte is in the range."""
+        """Yields, as bytes, the lines whose first byte is in the part from `start` to `stop`."""
         with open_unpacked(path) as file:
             if start:  # a line that began before `start` belongs to the preceding part
                 file.seek(start - 1)
@@ -71,7 +74,7 @@ class JsonLines(TextLines):
         yield record
 
     def encode(self, record, schema):
-        """Returns a record as JSON on one line; numbers of outputs are rounded to 7 decimals."""
+        """Returns a record as a line of JSON. Numbers in arrays are rounded to 7 decimals."""
         return json.dumps(record, ensure_ascii=False, default=_plain)
 
     def write(self, prefix, schema, num_shards=0):
@@ -80,7 +83,10 @@ class JsonLines(TextLines):
 
 @contextlib.contextmanager
 def open_unpacked(path):
-    """Context manager that yields an open file, decompressed if its suffix is in COMPRESSED."""
+    """Context manager that opens a file for reading bytes, and yields it.
+
+    If the suffix of the file is in `COMPRESSED`, the bytes are decompressed.
+    """
     with FileSystems.open(path, compression_type="uncompressed") as file:
         for suffix, module in zip(COMPRESSED, (gzip, bz2, lzma), strict=True):
             if path.endswith(suffix):
@@ -92,7 +98,10 @@ def open_unpacked(path):
 
 
 def decoded(raw):
-    """Returns a line without byte order mark; raises a ValueError if it is not UTF-8 text."""
+    """Converts a line from bytes to str, without a byte order mark.
+
+    Raises a ValueError if the line is not UTF-8 text.
+    """
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:

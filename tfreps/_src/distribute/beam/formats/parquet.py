@@ -9,7 +9,7 @@ from apache_beam.io.filesystems import FileSystems
 from tfreps._src.distribute.beam.formats.record_format import RecordFormat
 
 ROWS = 1000  # number of rows that are converted to records at once
-GROUP_BYTES = 16 * 1024 * 1024  # size of a row group in memory
+GROUP_BYTES = 16 * 1024 * 1024  # size in memory of a row group that is written
 
 
 class Parquet(RecordFormat):
@@ -19,7 +19,10 @@ class Parquet(RecordFormat):
     is_typed = True
 
     def parts(self, path, size, part_bytes):
-        """Returns the parts of a file as ranges of row groups with about `part_bytes` bytes."""
+        """Returns a list of parts `(start, stop)`, which are numbers of row groups.
+
+        Each part except the last has at least `part_bytes` bytes.
+        """
         with FileSystems.open(path) as file:
             footer = pa.parquet.ParquetFile(file).metadata
         found, first, filled = [], 0, 0
@@ -53,5 +56,8 @@ class Parquet(RecordFormat):
 
 
 def _rows(value):
-    """Returns a matrix as a list of its rows, since Arrow converts arrays of one axis only."""
+    """Converts an array with several axes to a list of arrays; returns other values unchanged.
+
+    Arrow can convert only arrays with one axis.
+    """
     return list(value) if isinstance(value, np.ndarray) and value.ndim > 1 else value

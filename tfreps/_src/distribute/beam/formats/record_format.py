@@ -7,20 +7,26 @@ PLAIN += [pa.types.is_string, pa.types.is_large_string]
 
 
 class RecordFormat:
-    """File format whose records are read in parts and written by Beam.
+    """File format of records, which Beam reads and writes.
 
-    A subclass defines `raw_items`, which yields the items of a part of a file and may raise any
-    exception if it cannot; `records`, which yields the records of an item, or raises a ValueError
-    if it is not a record; `write`, which returns a Beam transform that writes the files `prefix-*`;
-    and `encode`, which returns a record in the form that this transform takes. A typed format also
-    defines `schema`, which returns the `pyarrow.Schema` of a file.
+    A file is divided into parts. A part contains items, such as lines, and an item contains one or
+    more records, which are dicts. A subclass defines these methods:
+
+    - `raw_items(path, start, stop)` yields the items of a part of a file. It may raise any
+      exception if the file cannot be read.
+    - `records(raw)` yields the records of an item, or raises a ValueError if the item is not valid.
+    - `write(prefix, schema, num_shards)` returns a Beam transform that writes records to the files
+      `prefix-*`.
+    - `encode(record, schema)` returns a record in the form that this transform requires.
+    - `schema(path)` returns the `pyarrow.Schema` of a file. It is required if `is_typed` is `True`.
 
     Attributes:
         suffix: str. End of the names of files that are written.
-        is_typed: bool. Whether a file has a schema, which all of its records follow.
-        lacking: str. Name of the format in errors about a type that it lacks.
-        types: list of tests of the Arrow types that a field may be made of, or None for all types.
-        most_lists: int. Maximum number of lists around such a type.
+        is_typed: bool. Whether a file contains the schema of its records.
+        lacking: str. Name of the format in errors about a type that the format does not support.
+        types: list of functions or None. Each function takes an Arrow type and returns whether the
+            format supports this type. If `None`, all types are supported.
+        most_lists: int. Maximum depth of nested lists of a supported type.
     """
 
     suffix: str
@@ -30,11 +36,17 @@ class RecordFormat:
     most_lists = 100
 
     def parts(self, path, size, part_bytes):
-        """Returns a list of the parts `(start, stop)` of a file, by default `[(0, size)]`."""
+        """Returns a list of the parts `(start, stop)` of a file of `size` bytes.
+
+        A part has about `part_bytes` bytes. By default, a file is not divided.
+        """
         return [(0, size)]
 
     def prepare(self, records):
-        """Adapts the format to the first records of a corpus, and returns them in the new form."""
+        """Adapts the format to `records`, the first records of a corpus.
+
+        Returns a list of these records as the adapted format reads them.
+        """
         return records
 
     def check_schema(self, schema):

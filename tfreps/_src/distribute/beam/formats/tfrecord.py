@@ -11,12 +11,12 @@ from tfreps._src.distribute.beam.formats.record_format import PLAIN, RecordForma
 
 
 class TFRecord(RecordFormat):
-    """Format of TFRecord files with `tf.train.Example`s; each file is read as one part.
+    """Format of TFRecord files with `tf.train.Example`s. A file is not divided into parts.
 
-    A feature is read as a list of values, or, after `prepare`, as one value if it has exactly one
-    in all of the first records; bytes that are UTF-8 become str. A matrix is written as two
-    features, `NAME` with its values and `NAME_shape`, and the spans of a text as one feature for
-    each of their fields, such as `spans_type`.
+    A feature is read as a list of values. After `prepare`, a feature with exactly one value in each
+    of the first records is read as a single value. Bytes that are valid UTF-8 become str. A matrix
+    is written as two features, `NAME` with its values and `NAME_shape`. The spans of a text are
+    written as one feature for each field of a span, such as `spans_type`.
     """
 
     suffix = ".tfrecord"
@@ -49,9 +49,9 @@ class TFRecord(RecordFormat):
         yield record
 
     def prepare(self, records):
-        """Reads a feature as a single value if each of the first records has one value for it.
+        """Finds the features that have exactly one value in each of the first records.
 
-        Returns these records, read in this way.
+        These features are then read as single values. Returns the records in this form.
         """
         names = {name for record in records for name in record}
         several = {name for record in records for name in record if len(record[name]) != 1}
@@ -76,7 +76,7 @@ class TFRecord(RecordFormat):
 
 
 def _values(feature):
-    """Returns the values of a feature as a list; bytes that are UTF-8 become str."""
+    """Returns the values of a feature as a list. Bytes become str if all of them are UTF-8."""
     kind = feature.WhichOneof("kind")
     values = list(getattr(feature, kind).value) if kind else []
     if kind == "bytes_list":
