@@ -165,7 +165,7 @@ def import_annotate_corpus():
 
 
 def say(options, result):
-    """Prints the numbers of written and rejected records, and a command that reads the first."""
+    """Prints the number of written and of rejected records, and a command that shows a few."""
     shards = [path for path in result.files if "/annotated-" in path.replace("\\", "/")]
     lost = f" A worker was lost; attempt {result.attempts} succeeded."
     again = "" if result.attempts == 1 else lost

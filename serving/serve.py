@@ -88,7 +88,10 @@ def serve(options):
 
 
 def start_server(options, log):
-    """Creates and starts a `ModelServer` for the options, and returns it."""
+    """Returns a `ModelServer` for the options, which has been started.
+
+    `log` is a `ServerLog`, which prints the errors of models once the server has started or failed.
+    """
     try:
         server = make_server(options)
         gc.collect()

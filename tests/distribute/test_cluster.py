@@ -74,7 +74,10 @@ CHIEF = {"chief": ["a:1"], "worker": ["b:2"]}
     "text, message",
     [
         ('{"cluster": ' * 5000, "must be JSON .*; got .* "),
-        ("yes", "must be JSON such as .* got 'yes' .Expecting value.* Correct this variable, or set"),
+        (
+            "yes",
+            "must be JSON such as .* got 'yes' .Expecting value.* Correct this variable, or set",
+        ),
         ("{'cluster': 1}", "must be JSON .* got \"{'cluster': 1}\""),
         ("[" + "1" * 5000 + "]", "must be "),
         ("[1]", r"must be a JSON object such as .*; got '\[1\]'"),

@@ -18,7 +18,7 @@ NAME = "TF_CONFIG"
 EXAMPLE = (
     '{"cluster": {"worker": ["host0:2222", "host1:2222"]}, "task": {"type": "worker", "index": 0}}'
 )
-JOBS = "chief", "worker"  # names of the jobs in the order of their indices
+JOBS = "chief", "worker"  # jobs of TF_CONFIG; the workers are numbered in this order
 ADDRESS = re.compile(r"(\[[0-9A-Fa-f:.]+(?:%\w+)?\]|[^\s:/@\[\]]+):([0-9]{1,5})")
 LAST_PORT = 65535
 CONNECT_SECONDS = 1.0

@@ -152,7 +152,7 @@ def worker_environ(environ: Mapping[str, str], cluster: Cluster, threads: int) -
 
 
 def threads_per_worker(count: int) -> int:
-    """Returns the number of cores of this machine divided by `count`, at least 1."""
+    """Returns the number of threads for each of `count` workers: cores / `count`, at least 1."""
     has_affinity = hasattr(os, "sched_getaffinity")  # only Linux has this function
     cores = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
     return max(1, cores // count)
@@ -277,7 +277,10 @@ def _kill(workers):
 
 
 def _exit_code(code):
-    """Converts the return code of a process to that of a shell: 128 + n if signal n killed it."""
+    """Converts the return code of a `Popen` to the exit code that a shell would report.
+
+    If signal n killed the process, the exit code is 128 + n.
+    """
     return code if code >= 0 else 128 - code
 
 

@@ -42,7 +42,7 @@ def open_strategy(kind=None):
         return _mirrored()
     if kind == "multiworker":
         return _multiworker()
-    raise ValueError(f"`kind` must be one of {KINDS} or None; got {kind!r}.")
+    raise ValueError(f"`kind` must be one of {', '.join(KINDS)} or None; got {kind!r}.")
 
 
 def check_rows(name, rows, strategy):

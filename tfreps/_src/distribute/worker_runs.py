@@ -20,7 +20,7 @@ class WorkerRun(RunFolder):
 
     Logs and plots are written to a temporary folder. A model is also saved there and deleted at
     once: saving reads variables that are spread over the workers, so all workers must take part.
-    The arguments are those of `RunFolder`.
+    The arguments are the same as for `RunFolder`.
     """
 
     is_writer = False

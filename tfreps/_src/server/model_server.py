@@ -91,7 +91,7 @@ class ModelServer:
             pool.start(self._core.options.poll_seconds)
 
     def stop(self, timeout: float = 30.0) -> bool:
-        """Rejects new requests and waits until the accepted ones are finished.
+        """Rejects new requests, and waits until accepted requests are finished.
 
         Args:
             timeout: float. Seconds to wait for the accepted requests. Defaults to 30.0.

@@ -96,7 +96,10 @@ def one(value: Any) -> str:
 
 
 def width(text: str) -> int:
-    """Returns the width of a text in terminal columns: 2 per Chinese character, 0 per accent."""
+    """Returns the number of terminal columns that a text takes.
+
+    Wide characters, such as Chinese ones, take 2 columns, and combining accents take none.
+    """
     return sum(
         0 if unicodedata.combining(c) else 1 + (unicodedata.east_asian_width(c) in "WF")
         for c in text

@@ -59,7 +59,10 @@ def debugs():
 
 @contextlib.contextmanager
 def quiet():
-    """Context manager that suppresses Beam's log and the tracebacks of its threads."""
+    """Context manager that suppresses Beam's log and the tracebacks of its threads.
+
+    If the environment variable TFREPS_DEBUG is set, nothing is suppressed.
+    """
     if debugs():
         yield
         return
@@ -101,7 +104,8 @@ def run_pipeline(build, name, workers=1):
         raise RuntimeError(worker_message(error)) from error
     if state is not None and str(state) not in ("DONE", "PipelineState.DONE"):
         raise RuntimeError(
-            f"the pipeline must end in the state DONE; it ended in the state {state}"
+            f"the pipeline must end in the state DONE; it ended in the state {state}. The log of "
+            "the runner contains the reason."
         )
     return result
 

@@ -96,7 +96,7 @@ class ExportHandler(ModelHandler):
         return LoadedExport(local_folder(self.folder), self.signature)
 
     def update_model_path(self, model_path=None):
-        """Sets the folder of the next version, which is `model_path` or contains this file."""
+        """Sets the folder of the next version: `model_path`, or the folder of this file."""
         if model_path:
             self.folder = re.sub(r"[/\\]saved_model\.pb$", "", model_path)
 
@@ -136,7 +136,10 @@ class ExportHandler(ModelHandler):
         return "tfreps"
 
     def _predict(self, model, texts):
-        """Returns a list with a dict of outputs per text, or a str with the reason to reject it."""
+        """Returns a list with one item for each text.
+
+        An item is a dict of outputs, or a str with the reason why the text is rejected.
+        """
         try:
             outputs = model.predict(texts)
             rows = signature_rows(outputs, self.names, texts)
@@ -149,9 +152,10 @@ class ExportHandler(ModelHandler):
         return [self._cut(model, *pair) or pair[1] for pair in zip(texts, rows, strict=True)]
 
     def _count(self, records, tokens):
-        """Adds numbers to Beam's counter of tokens and to the file of this process.
+        """Adds `tokens` to Beam's counter of tokens, and updates the file in `progress_folder`.
 
-        The file is in `progress_folder`. If this folder is `None`, only the counter is changed.
+        The file contains the total numbers of records and tokens of this process. It is not written
+        if `progress_folder` is `None`.
         """
         Metrics.counter("tfreps", "tokens").inc(tokens)
         if self.progress_folder is not None:
@@ -161,7 +165,7 @@ class ExportHandler(ModelHandler):
                 file.write(f"{self.done[0]} {self.done[1]}")
 
     def _cut(self, model, text, row):
-        """Returns the reason for a rejection if a tagger read only part of the text, or `None`."""
+        """Returns the reason to reject a text that a tagger read only in part, or `None`."""
         if not model.cuts_sentences or "tokens" not in row:
             return None
         read = row["tokens"]

@@ -55,9 +55,9 @@ def match_files(patterns, allow_empty=False):
 def input_schema(paths, form, keep=None):
     """Returns the Arrow schema of the records in the files `paths`.
 
-    `form` is the `RecordFormat` of the files. A ValueError is raised if their schemas differ. For a
-    format without schemas, the schema is inferred from the first `SAMPLE` records. If `keep` is
-    given, that schema has only the fields in `keep`.
+    `form` is the `RecordFormat` of the files. A ValueError is raised if the schemas of the files
+    differ. For a format without schemas, the schema is inferred from the first `SAMPLE` records. If
+    `keep` is given, an inferred schema has only the fields in `keep`.
     """
     if not form.is_typed:
         records = sample_records(paths, form)
@@ -78,7 +78,7 @@ def input_schema(paths, form, keep=None):
 
 
 def differences(schema, expected):
-    """Returns a str that describes the differences between two Arrow schemas."""
+    """Returns the part of an error message that lists the fields in which two schemas differ."""
     here, there = ({f"{field.name}: {field.type}" for field in each} for each in (schema, expected))
     if here == there:
         return "the order of the fields differs"
@@ -103,7 +103,7 @@ def sample_records(paths, form):
     if not records:
         raise ValueError(
             f"{paths[0]}: expected at least one record that can be read; got none ({reason}). "
-            "Check that the file has the format of its suffix."
+            "Check the file and `input_format`."
         )
     return form.prepare(records)
 

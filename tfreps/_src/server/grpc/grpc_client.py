@@ -108,7 +108,7 @@ class GrpcClient:
             version: int or None. The version to report. If `version` and `label` are both `None`,
                 all versions are reported. Defaults to `None`.
             label: str or None. The label of the version to report if `version` is `None`. The
-                server may ignore it and report all versions. Defaults to `None`.
+                server may ignore the label and report all versions. Defaults to `None`.
 
         Returns:
             list of named tuples `(version, state, error)`. `version` is an int. `state` is a str
@@ -129,7 +129,7 @@ class GrpcClient:
         self._channel.close()
 
     def _only_input(self, which, signature):
-        """Returns the name of the only input of a signature.
+        """Returns the name of the only input of a signature of the model `which`.
 
         Raises a ValueError if the signature does not exist or does not have text as its only input.
         """

@@ -31,7 +31,8 @@ SPARE = 16
 class GrpcFront:
     """gRPC interface of a `ServingCore`, with TensorFlow Serving's services and the health service.
 
-    The server listens on the port `port`, an attribute, and runs on `server_loop()`.
+    The server listens on the port `port`, an attribute, and runs on `server_loop()`. An OSError is
+    raised if the port cannot be opened or a TLS file cannot be read.
     """
 
     def __init__(self, core):
@@ -126,7 +127,7 @@ class GrpcFront:
         else:
             self._watch.cancel()
         await self._health.enter_graceful_shutdown()
-        # For a moment, new calls are rejected with UNAVAILABLE. gRPC alone would cancel them.
+        # For a moment, new calls are rejected with UNAVAILABLE. Otherwise, gRPC would cancel them.
         self._services.is_ending = True
         await asyncio.sleep(min(LAST_CALL, timeout))
         await self._server.stop(timeout)

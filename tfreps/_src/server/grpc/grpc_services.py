@@ -45,7 +45,7 @@ class GrpcServices:
     async def Predict(self, request, context):  # noqa: N802 (the name in the protocol)
         """Returns a `PredictResponse` with the outputs of a model for a `PredictRequest`.
 
-        The outputs are those that `output_filter` names, or all outputs if it is empty.
+        The response contains the outputs in `output_filter`, or all outputs if this field is empty.
         """
         if self.is_ending:
             raise ServingError("UNAVAILABLE", "The server is shutting down.")

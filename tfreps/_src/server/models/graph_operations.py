@@ -273,9 +273,9 @@ def asset_arguments(graph, by_nodes, by_functions):
 
 
 def by_objects(graph, signature):
-    """Returns the set of the names of the function arguments that the object graph binds to assets.
+    """Returns the set of the arguments of a function that the object graph binds to assets.
 
-    `signature` is the `OpDef` of the function.
+    `signature` is the `OpDef` of the function. The set contains the names of the arguments.
     """
     objects = graph.object_graph_def
     if signature.name not in objects.concrete_functions:

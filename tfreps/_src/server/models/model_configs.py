@@ -32,7 +32,7 @@ class VersionPolicy:
     specific: tuple[int, ...] = ()
 
     def choose(self, found: list[int]) -> list[int]:
-        """Returns the versions to serve among those found, in ascending order."""
+        """Returns a list of the versions to serve, a subset of `found`, in ascending order."""
         if self.specific:
             return sorted(set(self.specific) & set(found))
         return sorted(found)[-self.latest :]

@@ -12,6 +12,7 @@ from tfreps._src.files.version_folders import version_folder, versions_of
 from tfreps._src.server.requests.serving_error import ServingError, as_serving_error, for_clients
 
 LOG = logging.getLogger("tfreps.server")
+CHECK = "Check the name and the version of the model, and the log of the server."
 
 
 @dataclasses.dataclass
@@ -252,7 +253,8 @@ class ModelPool:
         model = self.models.get(name)
         if label is not None:
             if model is None or label not in model.config.labels:
-                message = f"Unrecognized servable version label: {label}"
+                labels = ", ".join(model.config.labels if model else ()) or "none"
+                message = f"Unrecognized servable version label: {label}. The labels are {labels}."
                 raise ServingError("INVALID_ARGUMENT", message)
             version = model.config.labels[label]
         if model is None:
@@ -287,7 +289,8 @@ def not_loaded(name, number):
     If `number` is `None`, the request is for the newest version, and none is loaded.
     """
     asked = f"Latest({name})" if number is None else f"Specific({name}, {number})"
-    return ServingError("NOT_FOUND", f"Servable not found for request: {asked}")
+    message = f"Servable not found for request: {asked}. {CHECK}"
+    return ServingError("NOT_FOUND", message)
 
 
 def no_versions(name, number):
@@ -296,7 +299,7 @@ def no_versions(name, number):
     If `number` is `None`, the request is for all versions, and none is known.
     """
     asked = "any versions" if number is None else f"version {number}"
-    return ServingError("NOT_FOUND", f"Could not find {asked} of model {name}")
+    return ServingError("NOT_FOUND", f"Could not find {asked} of model {name}. {CHECK}")
 
 
 def files_in(folder):

@@ -138,7 +138,7 @@ class Servable:
 def read_model(folder):
     path = pathlib.Path(folder) / "saved_model.pb"
     if not path.is_file():
-        raise ValueError("the folder has no saved_model.pb.")
+        raise ValueError("the folder has no saved_model.pb. Give a folder of `tfreps export`.")
     return saved_model_pb2.SavedModel.FromString(path.read_bytes())
 
 

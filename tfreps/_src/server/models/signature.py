@@ -97,7 +97,8 @@ class Signature:
                     f"the set {{{listed(self.outputs)}}}.",
                 )
             if name in names[:position]:
-                raise ServingError("INVALID_ARGUMENT", f"duplicate output tensor alias: {name}")
+                message = f"duplicate output tensor alias: {name}. Request each output only once."
+                raise ServingError("INVALID_ARGUMENT", message)
         return list(names) or list(self.outputs)
 
 

@@ -10,20 +10,20 @@ from collections.abc import Callable
 from tfreps._src.server.requests.serving_error import ServingError
 from tfreps._src.server.requests.ticket import Ticket
 
-SLACK = 1.0  # number of seconds beyond its time limit after which a call counts as stuck
+SLACK = 1.0  # a call counts as stuck if it exceeds its time limit by this number of seconds
 
 
 @dataclasses.dataclass(eq=False)
 class Call:
     """Inputs and requested outputs with which one request calls a signature of a model."""
 
-    signature: str  # calls of one signature may run together
+    signature: str  # only calls of the same signature are merged into a batch
     inputs: dict
     outputs: list[str]
     rows: int
     queue: str  # name that `choose_queue` returned
     ticket: Ticket
-    write: Callable  # runs in the thread of the call, because the outputs to convert can be large
+    write: Callable  # converts the outputs to the response; runs in the thread of the call
 
 
 class Lane:

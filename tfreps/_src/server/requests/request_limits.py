@@ -6,7 +6,7 @@ from tfreps._src.server.requests.server_options import MEGABYTE
 from tfreps._src.server.requests.serving_error import ServingError
 
 BATCHED, SINGLE, LONG = "batched", "single", "long"
-LEAST = 64  # minimum number of bytes that a text counts as
+LEAST = 64  # a shorter text counts as this number of bytes
 LONG_BYTES = 2**14  # a request waits in the queue LONG if one of its texts has more bytes
 LONG_SHARE = 8  # a request waits in the queue LONG if it has more than 1/8 of the allowed tokens
 

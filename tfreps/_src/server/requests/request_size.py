@@ -71,7 +71,7 @@ class RequestSize(NamedTuple):
         """Number of tokens in the request after all rows are padded to the longest row.
 
         If `attends` is `True`, a row of t > 1,024 tokens counts as t * t / 1,024 tokens, rounded
-        down.
+        down, because the time and memory of attention grow with the square of t.
         """
         longest = self.longest
         if self.attends and longest > ATTENDED:

@@ -1,6 +1,6 @@
 """ServingError: the reason why a request failed, with its gRPC and HTTP status codes.
 
-Errors that TensorFlow Serving also reports use its wording.
+Errors that TensorFlow Serving also reports begin with its wording.
 """
 
 import os

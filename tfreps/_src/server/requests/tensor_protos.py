@@ -10,7 +10,7 @@ from tensorflow.core.framework import tensor_pb2
 from tfreps._src.server.requests.serving_error import ServingError
 
 MOST_AXES = 32
-MOST_REPEATED = 2**20  # maximum number of elements of a message with fewer bytes than elements
+MOST_REPEATED = 2**20  # maximum number of elements of an array whose message has fewer bytes
 # Wire tags (field number << 3 | 2) of the fields for float and double, whose packed values have the
 # same bytes as a NumPy array. Parsing these bytes is many times faster than filling the field.
 PACKED = {"float32": b"\x2a", "float64": b"\x32"}
@@ -102,8 +102,8 @@ SUPPORTED = {
 def fill_proto(proto: tensor_pb2.TensorProto, array: np.ndarray) -> None:
     """Writes an array to a message. Strings in the array must be `bytes` objects.
 
-    The values are written to the same field as by TensorFlow Serving, such as `float_val`, because
-    some clients read this field directly.
+    TensorFlow Serving writes values to the same fields, such as `float_val`, and some clients read
+    these fields directly.
 
     >>> proto = tensor_pb2.TensorProto()
     >>> fill_proto(proto, np.array([1.5, 2.5], "float32"))

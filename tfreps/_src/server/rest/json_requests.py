@@ -54,7 +54,8 @@ def read_inputs(request: dict, signature) -> tuple[dict, bool]:
 def named_rows(instances, signature):
     """Returns a dict from input names to lists with one value per row.
 
-    `instances` is the list of rows of a request in the row format.
+    `instances` is the list of rows of a request in the row format. Raises a ServingError if the
+    rows are not valid.
     """
     if not isinstance(instances, list) or not instances:
         raise invalid(
@@ -134,7 +135,7 @@ def flatten(value, where):
         if len(shape) == MOST_AXES:
             raise invalid(
                 f"The value of {where} must be nested at most {MOST_AXES} levels deep; it is "
-                "nested more deeply."
+                "nested more deeply. Send an array with fewer axes."
             )
         shape.append(sizes.pop())
         level = list(itertools.chain.from_iterable(level))

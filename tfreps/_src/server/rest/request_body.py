@@ -59,7 +59,7 @@ def unpacked(body, most_bytes):
         except zlib.error:
             raise invalid(
                 "The body of the request must be valid gzip data, because the request has the "
-                "header Content-Encoding: gzip; it cannot be decompressed. Compress the body "
+                "header Content-Encoding: gzip; the body cannot be decompressed. Compress the body "
                 "again, or omit this header."
             ) from None
         if len(found) > most_bytes:
@@ -101,7 +101,7 @@ def parse_body(body: bytes, most_elements: int) -> dict:
 
 
 def finite(text):
-    """Converts a decimal number to a float, or raises a ValueError if it overflows."""
+    """Converts a decimal number, a str, to a float. Raises a ValueError if it is too large."""
     number = float(text)
     if math.isinf(number):
         raise ValueError(f"the number {text[:40]} is out of the range of float64")

@@ -33,7 +33,7 @@ class RequestGuard:
       without a preflight request.
 
     A request with both `Content-Length` and `Transfer-Encoding` is rejected with HTTP status 400
-    and its connection is closed, since a proxy could interpret its length differently (request
+    and its connection is closed, since a proxy could find another end of its body (request
     smuggling). `CORSMiddleware` adds the headers that browsers require for allowed origins.
 
     Args:

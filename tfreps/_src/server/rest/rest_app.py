@@ -41,7 +41,8 @@ class RestApp:
         /healthz                                           200 if every model has a version that
                                                            responds in time, 503 otherwise
 
-    Additional Starlette `routes`, such as `page_routes`, take precedence over these paths.
+    `core` is a `ServingCore`. Additional Starlette `routes`, such as the result of `page_routes`,
+    take precedence over these paths.
     """
 
     def __init__(self, core, routes=()):

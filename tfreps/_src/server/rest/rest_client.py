@@ -43,7 +43,17 @@ class RestClient:
         self._outputs: dict[tuple[str, str], str] = {}
 
     def url(self, model: str, version: int | None = None, label: str | None = None) -> str:
-        """Returns the URL of a model, or of its version with the given number or label."""
+        """Returns the URL of a model, or of a version of the model.
+
+        Args:
+            model: str. The name of the model.
+            version: int or None. The number of the version. Defaults to `None`.
+            label: str or None. The label of the version, used if `version` is `None`. Defaults to
+                `None`.
+
+        Returns:
+            str. The URL, without `:predict` or `/metadata` at the end.
+        """
         url = f"{self._address}/v1/models/{urllib.parse.quote(model, safe='')}"
         if version is not None:
             return f"{url}/versions/{version}"
@@ -95,7 +105,7 @@ class RestClient:
             version: int or None. The version to report. If `version` and `label` are both `None`,
                 all versions are reported. Defaults to `None`.
             label: str or None. The label of the version to report if `version` is `None`. The
-                server may ignore it and report all versions. Defaults to `None`.
+                server may ignore the label and report all versions. Defaults to `None`.
 
         Returns:
             list of named tuples `(version, state, error)`. `version` is an int. `state` is a str

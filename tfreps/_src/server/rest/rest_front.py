@@ -13,7 +13,7 @@ from tfreps._src.server.requests.listening_socket import listening_socket
 GOODBYE = 0.2  # seconds between checks of whether a connection can be closed
 LAST_CALL = 0.5  # seconds of a shutdown in which new requests are still accepted
 CLOSE = (b"connection", b"close")
-MOST_CHUNKS = 2**16  # maximum number of chunks in a request; parsing one takes about 6 microseconds
+MOST_CHUNKS = 2**16  # maximum number of chunks in a request; parsing a chunk takes 6 microseconds
 
 
 class RestFront:
@@ -65,7 +65,7 @@ class RestFront:
         if self._serving.done():
             raise OSError(
                 f"The REST interface could not be started on port {self.port}. Choose another "
-                "port, or read the log of the server."
+                "`rest_port`, or read the log of the server."
             )
 
     async def stop(self, timeout):

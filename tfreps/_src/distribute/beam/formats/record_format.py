@@ -38,7 +38,8 @@ class RecordFormat:
     def parts(self, path, size, part_bytes):
         """Returns a list of the parts `(start, stop)` of a file of `size` bytes.
 
-        A part has about `part_bytes` bytes. By default, a file is not divided.
+        A part has about `part_bytes` bytes. The unit of `start` and `stop`, such as bytes, depends
+        on the format. By default, a file is not divided.
         """
         return [(0, size)]
 
@@ -60,7 +61,10 @@ class RecordFormat:
 
 
 def _is_made_of(kind, types, most_lists):
-    """Returns True if an Arrow type consists of `types`, structs and at most `most_lists` lists."""
+    """Returns True if an Arrow type consists of types that a function in `types` accepts.
+
+    The types may be in structs, and in lists of a depth of at most `most_lists`.
+    """
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
         return most_lists > 0 and _is_made_of(kind.value_type, types, most_lists - 1)
     if pa.types.is_struct(kind):
