@@ -125,7 +125,7 @@ def test_callbacks_in_any_order(tmp_path, order):
 def test_checkpoints_with_other_callbacks(tmp_path):
     fit(make_model(), 2, [checkpoints_in(tmp_path)])
     other = checkpoints_in(tmp_path, callbacks={"best": BestModel(lambda model: None)})
-    with pytest.raises(ValueError, match="the states of no callbacks; expected those of best"):
+    with pytest.raises(ValueError, match="the states of no callbacks; expected the states of best"):
         other.restore(make_model())
 
 

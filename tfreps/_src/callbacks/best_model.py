@@ -97,7 +97,7 @@ class BestModel(CountedSteps):
         return {**super().state(), "best": dict(self.best), "wait": self.wait}
 
     def restore_state(self, state: Mapping[str, Any]) -> None:
-        """Restores a dict that the method `state()` returned, possibly in another process."""
+        """Restores the state from a dict that `state()` returned, possibly in another process."""
         super().restore_state(state)
         self.best, self.wait = dict(state["best"]), state["wait"]
 

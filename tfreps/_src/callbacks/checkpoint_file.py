@@ -15,7 +15,7 @@ from tfreps._src.files.atomic_files import is_temporary, replacing
 
 FORMAT = "tfreps-checkpoint-2"
 NAME = re.compile(r"step-(\d{8,})\.safetensors")
-# Temporary files of safetensors, which an interrupted save leaves in addition to our own.
+# Names of the temporary files that safetensors does not delete if a save is interrupted.
 UNFINISHED = re.compile(r"\.tmp\w{6}")
 
 Checkpoint = tuple[int, dict[str, np.ndarray], dict]
@@ -28,7 +28,7 @@ def save_checkpoint(
     state: dict,
     keep: int = 2,
 ) -> pathlib.Path:
-    """Writes a checkpoint, completely or not at all, deletes old ones, and returns its path.
+    """Writes a checkpoint file, completely or not at all, and deletes old checkpoints.
 
     The file, such as `step-00000123.safetensors`, also contains a checksum of the arrays and of
     `state`. If an OSError is raised, for example because the disk is full, the older checkpoints
@@ -41,6 +41,13 @@ def save_checkpoint(
         state: dict. JSON-serializable values to store.
         keep: int. Number of checkpoints to keep; older ones are deleted. Checkpoints of later
             steps than `step` count as newer, and are never deleted. Defaults to 2.
+
+    Returns:
+        `pathlib.Path` of the new file.
+
+    Raises:
+        ValueError: If JSON cannot represent `state`, or safetensors cannot store `arrays`.
+        OSError: If the file cannot be written.
 
     >>> import numpy as np, tempfile
     >>> folder = tempfile.mkdtemp()
@@ -107,7 +114,7 @@ def as_metadata(step: int, arrays: dict[str, np.ndarray], state: dict) -> dict[s
 
 
 def checksum(arrays: dict[str, np.ndarray], text: str) -> str:
-    """Returns the CRC-32 of a text and of the names, data types, shapes and bytes of arrays."""
+    """Returns the CRC-32 of a text and of arrays (names, dtypes, shapes and bytes) in hex."""
     found = zlib.crc32(text.encode())
     for name in sorted(arrays):
         array = arrays[name]
@@ -117,7 +124,7 @@ def checksum(arrays: dict[str, np.ndarray], text: str) -> str:
 
 
 def write_whole(path: pathlib.Path, arrays: dict, metadata: dict[str, str]) -> None:
-    """Writes arrays and metadata to a temporary file, flushes it to disk and renames it."""
+    """Writes arrays and metadata to a temporary file, which then replaces the file `path`."""
     try:
         with replacing(path, durable=True) as temporary:
             safetensors.numpy.save_file(arrays, temporary, metadata=metadata)
@@ -143,7 +150,8 @@ def read(path: pathlib.Path, step: int) -> Checkpoint:
     """Reads a checkpoint file and returns its step, arrays and state.
 
     Raises:
-        ValueError: If the file is damaged or belongs to a different step.
+        ValueError: If the file is damaged, has a different format, or contains a different step
+            than `step`.
     """
     with safetensors.safe_open(path, framework="np") as file:
         metadata = file.metadata() or {}

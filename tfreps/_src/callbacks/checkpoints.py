@@ -124,7 +124,7 @@ class Checkpoints(CountedSteps):
     def restore(self, model: keras.Model) -> Any:
         """Restores a compiled model and the states of the callbacks from the newest checkpoint.
 
-        A checkpoint that is damaged is skipped; a warning names it and the older one that is used.
+        If a checkpoint is damaged, the next older one is used; a warning names both.
 
         Args:
             model: `keras.Model`, compiled.
@@ -148,8 +148,8 @@ class Checkpoints(CountedSteps):
         if set(state["callbacks"]) != set(self.callbacks):
             raise ValueError(
                 f"The checkpoint in {self.folder} has the states of "
-                f"{_names(state['callbacks'])}; expected those of {_names(self.callbacks)}. Use "
-                "the callbacks of the earlier run."
+                f"{_names(state['callbacks'])}; expected the states of {_names(self.callbacks)}. "
+                "Use the callbacks of the earlier run."
             )
         for name, callback in self.callbacks.items():
             callback.restore_state(state["callbacks"][name])
@@ -160,7 +160,7 @@ class Checkpoints(CountedSteps):
         """Saves a checkpoint of the current state.
 
         Args:
-            in_epoch: bool. `True` within an epoch, `False` at the end of one.
+            in_epoch: bool. `True` within an epoch, `False` at the end of an epoch.
         """
         arrays = {name: variable.numpy() for name, variable in _variables(self.model).items()}
         state = {

@@ -31,5 +31,5 @@ class CountedSteps(keras.callbacks.Callback):
         return {"step": self.step}
 
     def restore_state(self, state: Mapping[str, Any]) -> None:
-        """Restores a dict that the method `state()` returned, possibly in another process."""
+        """Restores the state from a dict that `state()` returned, possibly in another process."""
         self.step = state["step"]

@@ -119,10 +119,10 @@ class EpochLog(MetricLog):
         self._say(" | ".join([*parts, *self._pace()]), final=True)
 
     def _write_train(self, logs: Logs | None, **epoch: int) -> dict[str, float]:
-        """Logs the training metrics and the learning rate, and returns both as a dict.
+        """Writes training metrics and the learning rate to `history.jsonl` and TensorBoard.
 
-        The logs are `history.jsonl` and the event files of TensorBoard. The entries in `epoch` are
-        added to the line in `history.jsonl`.
+        Returns both as a dict. The argument `epoch`, if given, is the number of the epoch, counted
+        from 1, which is added to the line in `history.jsonl`.
         """
         train = exact_logs(logs)
         check_finite(train, self.step)

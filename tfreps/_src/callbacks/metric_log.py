@@ -103,7 +103,7 @@ def check_finite(logs: Logs, step: int) -> None:
 
 
 def clock(seconds: float) -> str:
-    """Returns a number of seconds as text, as in `1:02:03` or, below an hour, `2:03`."""
+    """Returns a number of seconds as text: `"1:02:03"`, or `"2:03"` if below one hour."""
     hours, rest = divmod(int(seconds), 3600)
     minutes, rest = divmod(rest, 60)
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"

@@ -80,7 +80,7 @@ class ReduceLearningRate(keras.callbacks.Callback):
         return {"best": self.best, "num_reductions": self.num_reductions}
 
     def restore_state(self, state: Mapping[str, Any]) -> None:
-        """Restores a dict that the method `state()` returned; `fit` then sets the scale."""
+        """Restores the state from a dict that `state()` returned; the next `fit` sets the scale."""
         self.best, self.num_reductions = state["best"], state["num_reductions"]
 
     def _set(self) -> None:

@@ -14,9 +14,11 @@ def assign_to_replicas(
 ) -> None:
     """Assigns arrays to variables, so that reading the variables returns the arrays.
 
-    Reading a variable of a metric, or of the carried states of a `BiLMPretrainer`, sums it over the
-    replicas. Each replica gets its own rows of the carried states, and the first replica gets the
-    metrics, so the checkpoint may have been saved with a different number of replicas.
+    A variable of a metric, or of the carried states of a `BiLMPretrainer`, has one value on each
+    replica, and reading the variable returns the sum of these values. Each replica therefore gets
+    its own rows of the carried states, and 0 for the other rows. The first replica gets the values
+    of the metrics, and the others get 0. The arrays may come from a run with a different number of
+    replicas.
     """
     strategy = model.distribute_strategy
     pairs = list(zip(variables, arrays, strict=True))

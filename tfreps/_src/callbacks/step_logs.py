@@ -20,7 +20,7 @@ class StepLogs(dict[str, Any]):
         self._exact: dict[str, float] | None = None
 
     def exact(self) -> dict[str, float]:
-        """Returns the metrics over all replicas, which are computed at the first call."""
+        """Returns the metrics over all replicas as a dict; computes them only in the first call."""
         if self._exact is None:
             self._exact = self._compute()
         return dict(self._exact)

@@ -76,7 +76,10 @@ def is_stop_requested() -> bool:
 
 
 def request_stop(number: int = signal.SIGTERM) -> None:
-    """Requests a stop at the next `raise_if_requested`, unless a signal was already received."""
+    """Makes the next `raise_if_requested` raise `Stopped`, as if this signal was received.
+
+    Has no effect if a signal was already received. `number` defaults to SIGTERM.
+    """
     if _state.number is None:
         _state.number = number
 
@@ -97,7 +100,7 @@ def _handle(number: int, frame: types.FrameType | None) -> None:
     _state.number = number
     if not _state.is_held:
         raise Stopped(number)
-    # Not `print`, because the signal may have interrupted a `print`.
+    # `print` could fail here, because the signal may have interrupted another `print`.
     name = signal.Signals(number).name
     with contextlib.suppress(OSError):
         text = f"\n{name}: stopping after this step; a second signal ends the command at once.\n"

@@ -13,11 +13,11 @@ class WeightAverages(keras.callbacks.Callback):
         average = momentum * average + (1 - momentum) * weight        after every update
 
     Training continues with the weights themselves. Averaging reduces fluctuations between epochs,
-    in particular in the preference for one of two labels. The optimizer of the model must be a
-    `GroupedOptimizer`, all of whose optimizers have `use_ema=True`. The averages come from these
-    optimizers, so checkpoints contain them. (If `use_ema` is set in the model's own optimizer
-    instead, Keras's `fit` overwrites the weights with the averages when it ends, and the next call
-    continues from them.)
+    for example in how often a binary classifier predicts each label. The optimizer of the model
+    must be a `GroupedOptimizer`, and every optimizer in it must have `use_ema=True`. The averages
+    are variables of these optimizers, so checkpoints contain the averages. If the optimizer of the
+    model were a plain Keras optimizer with `use_ema=True`, Keras would overwrite the weights with
+    the averages at the end of `fit`, and the next `fit` would continue from the averages.
 
     Args:
         save: Callable that takes the model and saves it. Pass the method

@@ -153,9 +153,9 @@ class SelfAttention(Configurable, keras.layers.Layer):
         return tf.unstack(tf.transpose(x, [2, 0, 3, 1, 4]))
 
     def _forbidden(self, mask, length):
-        """Returns True for token pairs (from, to) that must not attend, or `None` if all may.
+        """Returns a bool tensor, True for forbidden pairs of tokens, or `None` if all are allowed.
 
-        The result is bool and can be broadcast to `[B, H, T, T]`.
+        The pairs are [from, to], and the tensor can be broadcast to `[B, H, T, T]`.
         """
         forbidden = None if mask is None else tf.expand_dims(tf.expand_dims(~mask, 1), 1)
         if self.causal:
@@ -166,9 +166,10 @@ class SelfAttention(Configurable, keras.layers.Layer):
 
 
 def built_dense(layer, name, from_dim, to_dim, source=None):
-    """Returns a built dense layer with the dtype policy of `layer`.
+    """Returns a built `Dense` layer from width `from_dim` to width `to_dim`.
 
-    The kernel initializer is taken from `source` or, if it is `None`, from `layer`.
+    The dtype policy is taken from `layer`, and the kernel initializer from `source`, or from
+    `layer` if `source` is `None`.
     """
     dense = keras.layers.Dense(
         to_dim,
@@ -181,7 +182,11 @@ def built_dense(layer, name, from_dim, to_dim, source=None):
 
 
 def attention_spec(layer, inputs, return_attention):
-    """Returns the symbolic outputs of an attention layer or block, for functional models."""
+    """Returns the symbolic outputs of an attention layer or block, for functional models.
+
+    They are a `KerasTensor` or, with `return_attention`, a pair of them: the output and the
+    attention probabilities.
+    """
     outputs = keras.KerasTensor(inputs.shape, "float32")
     if not return_attention:
         return outputs

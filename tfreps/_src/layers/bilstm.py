@@ -18,7 +18,7 @@ class BiLSTM(Configurable, keras.layers.Layer):
 
         output[t] = [forward[t], backward[t]]
 
-    The cell is that of `ElmoLSTM`, without clipping or projection. It computes the same
+    The cell is the LSTM cell of `ElmoLSTM` without clipping and projection, and computes the same
     values as `keras.layers.LSTM` with a forget bias of 1. Its gradient is hand-written: a
     training step takes 0.7 times as long as with `keras.layers.Bidirectional` (32 sentences of
     30 tokens, 128 units). Unlike in Keras, padding may be at any position on any device.
@@ -78,7 +78,7 @@ class BiLSTM(Configurable, keras.layers.Layer):
         inputs = tf.cast(inputs, "float32")
         mask = full_mask(mask, inputs)
         steps = tf.shape(inputs)[1]
-        # Adds one step if there are none, because the loop needs one.
+        # The loop needs at least one step, so a padding step is added if `T` is 0.
         at_least_one = [[0, 0], [0, tf.cast(steps == 0, "int32")]]
         x = tf.where(tf.expand_dims(mask, -1), inputs, 0.0)
         x = tf.transpose(tf.pad(x, [*at_least_one, [0, 0]]), [1, 0, 2])  # [T, B, D]

@@ -31,9 +31,9 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
         token = highways([y_1, y_2, ...]) @ projection_kernel + projection_bias
 
     Three optimizations leave the result unchanged. Each distinct token of a batch is encoded
-    once. Tokens of similar length are processed in groups, and each group computes only one of the
-    windows that lie entirely after its longest token, because all such windows are equal. All
-    filters are computed with a single matrix multiplication.
+    once. Tokens of similar length are processed in groups, and each group applies the filters at
+    only one of the positions after its longest token, because the results at these positions are
+    equal. All filters are computed with a single matrix multiplication.
 
     Args:
         filters: list of `(width, count)` pairs, for example `[[1, 32], [2, 32]]`.
@@ -127,8 +127,8 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
         """Encodes each distinct token once.
 
         Returns:
-            Tuple `(vectors, which)`: float32 `[D, projection_dim]` and int32 `[...]`. The vector of
-            each token is `tf.gather(vectors, which)`.
+            Tuple `(vectors, which)`. `vectors` is float32 `[D, projection_dim]`: the vectors of the
+            `D` distinct tokens. `which` is int32 `[...]`: the row of each token in `vectors`.
         """
         ids = tf.cast(character_ids, "int32")
         flat = tf.reshape(ids, [-1, self.max_characters])  # [N, C]
@@ -160,7 +160,10 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
         return self._project(tf.gather(ids, tf.math.invert_permutation(order)), y, bias)
 
     def _project(self, ids, y, bias):
-        """Returns token vectors, float32 `[D, P]`, for the maxima of the filters, `[D, F]`."""
+        """Returns token vectors, float32 `[D, P]`, for the maxima of the filters, `[D, F]`.
+
+        Rows of `ids`, `[D, C]`, that contain only 0 get the vector 0.
+        """
         y = self.activate(tf.cast(y, "float32") + bias)
         for highway in self.highways:
             y = highway(y)
@@ -174,13 +177,18 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
         return (*input_shape[:-1], self.projection_dim)
 
     def _lengths(self, ids):
-        """Returns the number of characters of each token without padding at its end: `[D]`."""
+        """Returns the number of characters of each token, without padding: int32 `[D]`."""
         shown = tf.logical_and(ids != 0, ids != self.num_character_ids - 1)
         positions = tf.range(1, self.max_characters + 1)
         return tf.reduce_max(tf.where(shown, positions, 0), axis=1)
 
     def _convolve(self, ids, lengths, characters, kernel):
-        """Returns the maximum of each filter over a token's windows, `[u, F]`, for ids `[u, C]`."""
+        """Returns the maximum of each filter over its positions in a token, `[u, F]`.
+
+        `ids` are the character ids of `u` tokens, `[u, C]`, and `lengths` their numbers of
+        characters. A window is the part of a token that starts at one position and that the widest
+        filter reads.
+        """
         longest = tf.reduce_max(tf.concat([lengths, [1]], 0))
         # Number of windows that can differ from each other.
         starts = tf.minimum(longest + 1, self.max_characters)
@@ -190,10 +198,10 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
         x = x[:, : starts + self.widest - 1]  # [u, starts + W - 1, character_dim]
         windows = [x[:, k : k + starts] for k in range(self.widest)]
         windows = tf.concat(windows, axis=-1)  # [u, starts, W * character_dim]
-        # Number of positions at which every filter fits.
+        # Number of start positions at which every filter fits into the token's ids.
         whole = self.max_characters - self.widest + 1
         y = _window_maximum(_window_matmul(windows[:, :whole], kernel))  # [u, F]
-        # A maximum needs at least one window: this adds one in which no filter fits.
+        # A maximum needs at least one window, so a window is added in which no filter fits.
         late = tf.pad(windows[:, whole:], [[0, 0], [0, 1], [0, 0]])
         late = _window_matmul(late, kernel)
         fits = _fits(self.filters, whole, starts)  # [starts - whole, F]
@@ -201,7 +209,11 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
         return tf.maximum(y, _window_maximum(tf.where(fits, late, late.dtype.min)))
 
     def _packed(self):
-        """Returns the character vectors, all filters as one zero-padded matrix, and the bias."""
+        """Returns the character vectors, all filters as one matrix, and the biases of the filters.
+
+        The shapes are `[num_character_ids, character_dim]`, `[W * character_dim, F]` and `[F]`.
+        Filters below the maximum width `W` are padded with zeros.
+        """
         # The reshape makes the gradient dense. Characters repeat within a batch, and optimizers
         # require that a sparse gradient contains each row only once.
         characters = tf.reshape(self.characters, [self.num_character_ids, self.character_dim])
@@ -241,10 +253,10 @@ def _window_matmul(windows, kernel):
 
 
 def _fits(filters, first, starts):
-    """Returns True where a filter that starts at a position fits into the characters of a token.
+    """Returns whether each filter, at each start position, fits into the ids of a token.
 
-    The result is bool `[starts - first, F]`, for the positions from `first` to `starts - 1` and all
-    filters.
+    The result is bool `[starts - first, F]`, for the start positions from `first` to `starts - 1`
+    and all filters.
     """
     widest = max(width for width, _ in filters)
     widths = [width for width, count in filters for _ in range(count)]

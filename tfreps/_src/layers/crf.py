@@ -227,8 +227,8 @@ class CRF(Configurable, keras.layers.Layer):
         """Returns the weight with the given name; raises a ValueError if the layer is not built."""
         if not self.built:
             raise ValueError(
-                f"{self.name!r} must be built before its scores are read or set; it has not been "
-                f"built or called. Call `build([None, None, {self.num_tags}])` first."
+                f"The layer {self.name!r} must be built before its scores are read or set; got a "
+                f"layer that is not built. Call `build([None, None, {self.num_tags}])` first."
             )
         return getattr(self, name)
 

@@ -61,8 +61,8 @@ class ElmoLSTM(Configurable, keras.layers.Layer):
         training: bool. Whether to apply dropout. Defaults to `False`.
         distinct: tuple `(vectors, which)`, float32 `[D, P]` and int32 `[B, T]`, with
             `inputs = tf.gather(vectors, which)` on real tokens. If given, the first layer
-            multiplies each of these vectors by its kernel once, unless dropout is applied. Defaults
-            to `None`.
+            multiplies each of these vectors by the kernel only once, unless dropout is applied.
+            Defaults to `None`.
 
     Returns:
         Tuple `(outputs, state)`. `outputs` is float32 `[B, L, T, P]`: the output of each layer,
@@ -96,8 +96,7 @@ class ElmoLSTM(Configurable, keras.layers.Layer):
         check_integers(1, units=units, projection_dim=projection_dim, num_layers=num_layers)
         if projection_dim > units:
             raise ValueError(
-                "`projection_dim` must not be larger than `units`; "
-                f"got {projection_dim} and {units}."
+                f"`projection_dim` must not be larger than `units` ({units}); got {projection_dim}."
             )
         check_dropout(dropout=dropout)
         check_positive(cell_clip=cell_clip, projection_clip=projection_clip, or_none=True)

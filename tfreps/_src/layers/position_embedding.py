@@ -26,9 +26,9 @@ class PositionEmbedding(Configurable, keras.layers.Layer):
         "sinusoidal_full_index":  y_p = x_p + v_p, where dimension i of v_p is
                                   sin(p / 10000^(2i/D)) for even i and cos(...) for odd i; v_0 = 0
 
-    In `"sinusoidal_full_index"`, the exponent contains the index of the dimension, whereas that
-    of the paper contains the index of the pair. Wavelengths therefore grow twice as fast and
-    differ within a pair. The code of aespresso/a_journey_into_math_of_ml uses this variant.
+    In `"sinusoidal_full_index"`, the exponent contains the index `i` of the dimension, whereas the
+    paper uses the index `k` of a pair of sine and cosine. Wavelengths therefore grow twice as fast
+    and differ within a pair. The code of aespresso/a_journey_into_math_of_ml uses this variant.
 
     Args:
         positions: str. `"learned"`, `"sinusoidal"` (as in the paper) or `"sinusoidal_full_index"`.
@@ -120,7 +120,10 @@ class PositionEmbedding(Configurable, keras.layers.Layer):
 
 
 def sinusoids(length, dim, positions="sinusoidal", normalize_positions=False):
-    """Returns the vectors of the first positions, `[length, dim]`; see `PositionEmbedding`."""
+    """Returns the vectors of the first `length` positions, float32 `[length, dim]`.
+
+    `PositionEmbedding` defines the vectors and the options.
+    """
     index = tf.range(dim)
     exponent = 2 * index if positions == "sinusoidal_full_index" else 2 * (index // 2)  # [D]
     dtype = "float32" if is_portable() else "float64"  # LiteRT has no sine in float64

@@ -144,8 +144,8 @@ class SampledSoftmax(Configurable, keras.layers.Layer):
         negatives = tf.stack(negatives)  # [G, S]
         tries = tf.stack(tries)[:, None]  # [G, 1]
 
-        # Each required row of the kernel is read once, so that it also occurs once in the
-        # gradient.
+        # Each required row of the kernel is read once, so that the sparse gradient contains the
+        # row once.
         wanted = tf.concat([tf.reshape(targets, [-1]), tf.reshape(negatives, [-1])], 0)
         distinct, which = tf.unique(wanted)
         rows = tf.gather(kernel, distinct)  # [U, D]
@@ -161,7 +161,7 @@ class SampledSoftmax(Configurable, keras.layers.Layer):
         offset -= self.sampler.log_expected_count(negatives, tries)  # [G, S]
         z_negatives = _logsumexp(z + offset[:, None])  # [G, N]
 
-        # If the target is one of the negatives, their sum already contains its logit.
+        # If the target is a negative, the sum over the negatives already contains its logit.
         drawn = _among(at_target, at_negative, tf.size(distinct))  # [G, N]
         alone = tf.where(drawn, z_target.dtype.min, z_target)
         high = tf.stop_gradient(tf.maximum(z_negatives, alone))
@@ -183,7 +183,10 @@ def _logsumexp(z):
 
 
 def _among(at_target, at_negative, size):
-    """Returns True where a target `[G, N]` is among the negatives `[G, S]` of its group."""
+    """Returns whether each target is among the negatives of its group, bool `[G, N]`.
+
+    `at_target` `[G, N]` and `at_negative` `[G, S]` are row numbers below `size`.
+    """
     groups = tf.shape(at_negative)[0]
     group = tf.broadcast_to(tf.range(groups)[:, None], tf.shape(at_negative))
     where = tf.stack([group, at_negative], axis=-1)  # [G, S, 2]

@@ -69,7 +69,8 @@ class SegmentEmbedding(Configurable, keras.layers.Layer):
         self.table = self._add("table", (self.num_segments, self.units), initializer)
 
     def call(self, inputs: tf.Tensor) -> tf.Tensor:
-        message = f"All segment ids must lie in 0..{self.num_segments - 1}."
+        highest = self.num_segments - 1
+        message = f"All segment ids must lie in 0..{highest}. Increase `num_segments` for more ids."
         return rows_of_short_table(self.table, inputs, message)
 
     def compute_output_shape(self, input_shape: Shape) -> Shape:

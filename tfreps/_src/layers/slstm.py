@@ -176,7 +176,7 @@ class SLSTM(Configurable, keras.layers.Layer):
         )
         if ends:
             hidden = hidden[:, 1:-1]  # [B, T, H]
-        if self.boundary != "zeros":  # sets the end tokens `</s>` of shorter sentences to 0
+        if self.boundary != "zeros":  # sets `</s>` of shorter sentences to 0
             hidden *= words[:, 1:-1]
         if order is not None:
             hidden = _permute(hidden, *reversed(order))
@@ -190,8 +190,8 @@ class SLSTM(Configurable, keras.layers.Layer):
         """Adds the boundary nodes to the inputs.
 
         Returns the inputs `[B, T', P]`, where `T'` is `T + 2`, or `T` without boundary nodes; the
-        mask of the words, float32 `[B, T', 1]`; and a list of such masks for the start node and the
-        end node, or an empty list.
+        mask of the words, float32 `[B, T', 1]`; and a list of two masks of the same shape, for the
+        start nodes and for the end nodes, which is empty without boundary nodes.
         """
         has_ends = self.boundary != "zeros"
         if has_ends:
@@ -210,7 +210,11 @@ class SLSTM(Configurable, keras.layers.Layer):
         return inputs, words, ends
 
     def _start(self, inputs, updated, counted, ends, training):
-        """Returns all states before the first step and the corresponding `First`."""
+        """Returns the states before the first step, and a `First` with the hidden states.
+
+        The states are a tuple: the hidden and cell states of the words and boundary nodes,
+        `[B, T', H]`, and the hidden and cell states of the sentence nodes, `[B, S, H]`.
+        """
         units = self.units
         kinds = []
         hidden_rows = []
@@ -269,7 +273,7 @@ def _joined(units, rows):
 
 
 def _order(mask):
-    """Returns the stable order that puts real tokens first, and its inverse, as int32 `[B, T]`."""
+    """Returns indices that move padding to the end, and the inverse indices, int32 `[B, T]`."""
     real = tf.cast(mask, "int32")
     before = tf.cumsum(real, axis=1, exclusive=True)
     masked_before = tf.cumsum(1 - real, axis=1, exclusive=True)

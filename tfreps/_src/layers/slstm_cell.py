@@ -162,9 +162,10 @@ class SLSTMCell(Configurable, keras.layers.Layer):
         return self._exchange(inputs, (hidden, cell, *sentence), first, (real, real))
 
     def _exchange(self, inputs, states, first, masks, num_steps=1, embedding=None):
-        """Computes `num_steps` steps, and returns the states after the last one.
+        """Computes `num_steps` steps, and returns the states after the last step.
 
-        `layers.ops.slstm_steps.exchange` describes the arguments.
+        `layers.ops.slstm_steps.exchange` describes the arguments, with two differences: the states
+        of the sentence nodes are `[B, S, H]`, and `embedding` defaults to the inputs.
         """
         inputs = tf.cast(inputs, "float32")
         if self.input_term == "gate":

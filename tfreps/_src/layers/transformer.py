@@ -73,8 +73,8 @@ class TransformerBlock(Configurable, keras.layers.Layer):
         probabilities before dropout, with zeros in the rows and columns of padding.
 
     Masking: values on padding, including NaN, are ignored. A text without tokens gives zeros.
-    The softmax and the layer normalizations are computed in float32 under every dtype policy. So is
-    the activation in training; in inference, it is computed in the compute dtype.
+    The softmax and the layer normalizations are computed in float32 under every dtype policy. The
+    activation is computed in float32 in training, and in the compute dtype in inference.
 
     Raises:
         ValueError: If an option is invalid, `num_heads` does not divide the width of the inputs, or
@@ -175,10 +175,10 @@ class TransformerBlock(Configurable, keras.layers.Layer):
         return attention_spec(self, inputs, return_attention)
 
     def _feed_forward(self, x, training):
-        """Applies the feed-forward network to one matrix of all tokens.
+        """Applies the feed-forward network to `x`, and returns float32 `[B, T, D]`.
 
-        TensorFlow can fuse the operations in this form. In an export, the activation and the
-        multiplication before it become one operation, unless a cast is between them.
+        The tokens are reshaped to one matrix, because TensorFlow can then fuse a matrix
+        multiplication and the activation after it, unless a cast is between them.
         """
         y = self.expand(tf.reshape(x, [-1, x.shape[-1]]))  # [B*T, intermediate_dim]
         y = tf.cast(y, "float32") if training else y
@@ -228,7 +228,7 @@ def read_blocks(model, x, mask, training=False, attention=None):
 
 
 def activation_function(activation):
-    """Returns the function for an activation in `ACTIVATIONS`, or one that Keras accepts."""
+    """Returns the function of an activation that `ACTIVATIONS` contains or that Keras accepts."""
     if isinstance(activation, str) and activation in ACTIVATIONS:
         return ACTIVATIONS[activation]
     return keras.activations.get(activation)

@@ -93,7 +93,7 @@ class WordCharCNNEncoder(Configurable, keras.layers.Layer):
         self.character_cnn: CharCNNEncoder | None = None
         if num_character_ids is not None:
             options = shared_options(self, CharCNNEncoder)
-            # The width of all filters, so that nothing is projected.
+            # With this width, the character CNN has no projection.
             options["projection_dim"] = sum(count for _, count in filters)
             common = {"dtype": self.dtype_policy, "trainable": self.trainable}
             self.character_cnn = CharCNNEncoder(**options, **common, name="character_cnn")
@@ -121,8 +121,8 @@ class WordCharCNNEncoder(Configurable, keras.layers.Layer):
         """Encodes each distinct token once.
 
         Returns:
-            Tuple `(vectors, which)`: float32 `[D, projection_dim]` and int32 `[...]`. The vector of
-            each token is `tf.gather(vectors, which)`.
+            Tuple `(vectors, which)`. `vectors` is float32 `[D, projection_dim]`: the vectors of the
+            `D` distinct tokens. `which` is int32 `[...]`: the row of each token in `vectors`.
         """
         ids = tf.cast(ids, "int32")
         distinct, which = distinct_rows(tf.reshape(ids, [-1, self.num_ids]))  # [D, 1 + C], [N]

@@ -18,10 +18,10 @@ class AUC(keras.metrics.Metric):
 
         auc = P(score+ > score-) + P(score+ = score-) / 2
 
-    `score+` is the score of a text with label 1 and `score-` that of a text with label 0; the
-    probabilities are over all such pairs. The scores are rounded to multiples of 2^-11 (about
-    0.0005) and clipped to [-16, 16]. The metric therefore stores only a table of counts, and scores
-    that differ only by float rounding almost always count as equal.
+    `score+` is the score of a text with label 1, and `score-` is the score of a text with label 0.
+    The probabilities are over all pairs of such texts. The scores are rounded to multiples of 2^-11
+    (about 0.0005) and clipped to [-16, 16]. The metric therefore stores only a table of counts, and
+    scores that differ only by float rounding almost always count as equal.
 
     Args:
         name: str. Name of the metric. Defaults to `"auc"`.
@@ -71,7 +71,7 @@ class AUC(keras.metrics.Metric):
     def result(self) -> tf.Tensor:
         """Returns the area under the curve, a float32 scalar. It is 0.5 until both labels occur."""
         negative, positive = tf.unstack(tf.cast(self.counts.value, "float64"))
-        # Negatives below each bin, and half of those in the bin.
+        # Number of negatives below each bin, plus half the number of negatives in the bin.
         below = tf.cumsum(negative, exclusive=True) + negative / 2.0
         pairs = tf.reduce_sum(negative) * tf.reduce_sum(positive)
         won = tf.reduce_sum(positive * below)

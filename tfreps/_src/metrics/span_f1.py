@@ -26,10 +26,10 @@ class SpanF1(TagMetric):
     the number of predicted spans for which the data contain a span with the same type, start and
     end. Masked tokens are removed wherever they are, and the tokens around them become neighbors.
     `tfreps.text.tags.spans` defines the spans of a tag sequence. With `mode="strict"`, the
-    result equals that of seqeval with `mode="strict"` and the class of the scheme; with
-    `mode="conlleval"`, it equals that of seqeval's default mode and, for tags with B and I only,
-    that of conlleval.pl. seqeval does not read all letters: to compare results, replace M with I
-    (class IOBES) and, for its default mode, L with E and U with S.
+    result equals the F1 of seqeval with `mode="strict"` and the class of the scheme. With
+    `mode="conlleval"`, the result equals the F1 of seqeval's default mode and, for tags with B and
+    I only, the F1 of conlleval.pl. seqeval does not know all tag prefixes: to compare results,
+    replace M with I (class IOBES) and, for the default mode of seqeval, L with E and U with S.
 
     Args:
         tags: list of str. The K tags in the order of their ids.

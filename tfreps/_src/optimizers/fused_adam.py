@@ -20,9 +20,9 @@ class FusedAdam(keras.optimizers.Adam):
 
     The results equal those of `keras.optimizers.Adam` up to rounding, in one pass over memory
     instead of eleven. The sparse gradient of an embedding table is converted to a dense one once
-    instead of five times. With `weight_decay`, it is AdamW. As with Keras's Adam, bfloat16 weights
-    do not change, because a `beta_2` of 0.999 rounds to 1 in bfloat16. Keep the weights in float32,
-    as the dtype policy `mixed_bfloat16` does.
+    instead of five times. With `weight_decay`, the optimizer is AdamW. As with Keras's Adam,
+    bfloat16 weights do not change, because a `beta_2` of 0.999 rounds to 1 in bfloat16. Keep the
+    weights in float32, as the dtype policy `mixed_bfloat16` does.
 
     Args:
         learning_rate: float or Keras schedule. Defaults to 0.001.

@@ -37,7 +37,7 @@ def apply_once(
     gradients: Sequence[Gradient | None],
     variables: Sequence[keras.Variable],
 ) -> None:
-    """Clips and applies gradients that are equal on all replicas, as from `sum_gradients`."""
+    """Clips and applies gradients that are equal on all replicas, such as sums over replicas."""
     if num_replicas() > 1:
         for part in _all_parts(optimizer):
             # The method stays replaced in this optimizer, because replicas trace this code one

@@ -102,7 +102,7 @@ def log_normalizer(emissions, mask, transitions, start, end):
 def marginals(emissions, mask, transitions, start, end):
     """Computes the probability of each tag at each token (forward-backward), float32 `[B, T, K]`.
 
-    It is 0 where masked and for sentences without a possible path.
+    The probability is 0 where masked and for sentences without a possible path.
     """
     emissions, *rest = _checked(emissions, mask, transitions, start, end)
     with tf.GradientTape(watch_accessed_variables=False) as tape:
@@ -128,7 +128,7 @@ def token_log_probabilities(emissions, tags, mask, transitions, start, end):
 
 
 def at_temperature(emissions, mask, transitions, start, end, temperature):
-    """Returns the arguments with all scores divided by the temperature.
+    """Returns the first five arguments, with all scores divided by the temperature.
 
     The probabilities of the paths are then proportional to `exp(score / temperature)`.
     """

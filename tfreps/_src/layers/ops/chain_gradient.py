@@ -55,9 +55,9 @@ def token_log_probabilities(tags, emissions, mask, transitions, start, end):
 
     `chain.token_log_probabilities` describes the arguments; `tags` must be int32. Each value is the
     score of one step and one token, plus the suffix score after the token, minus the suffix score
-    before it. The gradient of a value is therefore 1 for that step and token, plus the
-    `expected_counts` of a walk that begins after the token, minus those of a walk that begins
-    before it.
+    before it. The gradient of a value is therefore 1 for the score of this step and of this token,
+    plus the `expected_counts` of a walk that begins after the token, minus the `expected_counts` of
+    a walk that begins before the token.
     """
     tags = tf.where(mask, tags, 0)
 
@@ -109,10 +109,10 @@ def expected_counts(chain, suffixes, scales, flow, injections=None):
     1e-38 is negligible. Dividing the probabilities of the steps by their sum, which differs
     from 1 only by rounding, conserves the flow over many steps.
 
-    The suffixes `[P + 1, B, S]` and scales `[P, B, 1]` are those of `suffix_scores`, `flow`
-    `[B, S]` is that before the first position, and `injections` are `[P, B, S]`. Returns the flow
-    into each tag `[P, B, S]`, without injections; the flow through each step `[S, S]`; and the flow
-    after the last position `[S]`.
+    `suffixes` and `scales` are results of `suffix_scores`, `flow` is the flow before the first
+    position, `[B, S]`, and `injections` is the number of walks that begin in each state at each
+    position, `[P, B, S]`. Returns the flow into each tag `[P, B, S]`, without injections; the flow
+    through each step `[S, S]`; and the flow after the last position `[S]`.
     """
 
     def step(state, scores, scale, before, after, *injected):
@@ -139,15 +139,19 @@ def _in_log_space(chain):
 
 
 def _nothing(chain, value):
-    """Returns `value`, and zeros in place of the suffixes and scales of `_in_log_space`."""
+    """Returns `value`, and zeros with the shapes of the suffixes and scales of `_in_log_space`.
+
+    Both branches of a `tf.cond` must return the same number of tensors.
+    """
     suffixes = tf.zeros_like(tf.pad(chain.scores, [[0, 1], [0, 0], [0, 0]]))
     return value, suffixes, tf.zeros_like(chain.scores[..., :1])
 
 
 def if_exact(fast, result, otherwise):
-    """Returns `result()` if `fast`, a result of `forward_backward`, is exact, or `otherwise()`.
+    """Returns `result()` if `fast["exact"]` is True, and `otherwise()` if not.
 
-    In a portable graph, `fast` is `None`, and `otherwise` is called.
+    `fast` is a dict that `forward_backward` returned. In a portable graph, `fast` is `None`, and
+    `otherwise` is called.
     """
     return otherwise() if fast is None else tf.cond(fast["exact"], result, otherwise)
 
@@ -162,8 +166,14 @@ def forward_backward(chain):
     each block. The computation uses float64 and is exact if no path is lost to underflow. This
     holds if the factors of all possible scores are above exp(-WIDEST_STEP) and every nonzero sum is
     above SMALLEST: then each product is a normal number, and a sum of 0 means that no path is
-    possible. `exact` of the result is True if this holds and `value`, the log normalizer `[B]`, is
-    finite for all sentences.
+    possible.
+
+    Returns:
+        dict of tensors. `value`: the log normalizer, float32 `[B]`. `exact`: bool scalar, True if
+        the condition above holds and `value` is finite for all sentences. `prefixes`, float64
+        `[P, B, S]`: `prefix_t * factors_t`. `suffixes`, float64 `[P, B, S]`: `suffix_{t+1}`.
+        `factors` `[P, B, S]`, `steps` `[S, S]` and `ends` `[S]`, float64: `exp(score - highest)` of
+        the chain's scores, with one `highest` for each position and sentence in `factors`.
     """
     highest = tf.reduce_max(chain.scores, -1, keepdims=True)  # [P, B, 1]
     highest_step = tf.reduce_max(chain.steps)
@@ -216,10 +226,12 @@ def forward_backward(chain):
 
 
 def _fast_gradient(chain, fast, d_value):
-    """Computes the gradients of the log normalizer with respect to scores, steps and ends.
+    """Computes the gradients with respect to the scores, steps and ends of a chain.
 
-    Each is the expected number of times that a path uses the score. The scales of the sums in
-    `fast` are not stored, so the values of each position are divided by their total.
+    The gradient of the log normalizer is the expected number of times that a path uses a score. It
+    is multiplied by `d_value`, the gradient with respect to the log normalizer, `[B]`. The sums in
+    the dict `fast` of `forward_backward` have unknown scales, so the values of each position are
+    divided by their total. The results are float32 `[P, B, S]`, `[S, S]` and `[S]`.
     """
     d_value = tf.cast(d_value, "float64")[:, None]  # [B, 1]
     first = chain.before_the_first("float64")

@@ -30,8 +30,8 @@ class Chain(NamedTuple):
         steps: float32, shape `[S, S]`, [from, to]. Transitions, with the start scores as the last
             row.
         ends: float32, shape `[S]`. End scores, followed by 0 for a sentence without tokens.
-        places: int32, shape `[B, T, 2]`. Position and row of each token. The position is `P` for
-            masked tokens.
+        places: int32, shape `[B, T, 2]`. Position and sentence of each token, which are indices of
+            `scores`. The position is `P` for masked tokens.
     """
 
     scores: Any
@@ -68,17 +68,17 @@ class Chain(NamedTuple):
         return tf.tile(first[None], [tf.shape(self.scores)[1], 1])
 
     def by_position(self, values, others):
-        """Returns values of the tokens, `[B, T, S]`, at their positions, `[P, B, S]`.
+        """Moves values of the tokens, `[B, T, S]`, to the positions of the tokens, `[P, B, S]`.
 
-        Positions without a token have the values `others`, `[P, B, S]`.
+        Positions without a token get the values `others`, `[P, B, S]`.
         """
         others = tf.pad(others, [[0, 1], [0, 0], [0, 0]])  # the last position is for masked tokens
         return tf.tensor_scatter_nd_update(others, self.places, values)[:-1]
 
     def by_token(self, values):
-        """Returns values of the positions, `[P, B, ...]`, at their tokens, `[B, T, ...]`.
+        """Moves values of the positions, `[P, B, ...]`, to their tokens, `[B, T, ...]`.
 
-        Masked tokens have the value 0.
+        Masked tokens get the value 0.
         """
         values = tf.pad(values, [[0, 1]] + [[0, 0]] * (values.shape.rank - 1))
         return tf.gather_nd(values, self.places)
@@ -87,11 +87,12 @@ class Chain(NamedTuple):
 def recur(step, state, inputs, outputs, reverse=False, after_block=None):
     """Runs `state, outputs = step(state, *values of inputs at t)` for all positions `t`.
 
-    The inputs have the positions on the first axis, their number is a multiple of BLOCK, and
-    `outputs` are the specs of the outputs at one position. Returns the final state, and the outputs
-    with the positions on the first axis, in their original order also with `reverse`. In a plain
-    graph, the overhead of a loop iteration exceeds the time of a step; each iteration therefore
-    processes BLOCK positions, followed by `state = after_block(state)`.
+    The first axis of the inputs is the position. The number of positions must be a multiple of
+    BLOCK. `outputs` are the specs of the outputs at one position. Returns the final state, and the
+    outputs with the position as the first axis. `reverse` runs the positions from the last to the
+    first, and does not change the order of the returned outputs. In a plain graph, the overhead of
+    a loop iteration exceeds the time of a step; each iteration therefore processes BLOCK positions,
+    followed by `state = after_block(state)`.
     """
     inputs = [_in_blocks(array) for array in inputs]  # [P / BLOCK, BLOCK, ...]
     num_blocks = tf.shape(inputs[0])[0]
@@ -132,7 +133,7 @@ def recur(step, state, inputs, outputs, reverse=False, after_block=None):
 
 
 def _empty(spec, batch):
-    """Returns an empty tensor `[0, ...]` for outputs of `spec`, whose unknown size is `batch`."""
+    """Returns a tensor with 0 rows of the shape in `spec`; `batch` replaces an unknown size."""
     shape = [batch if size is None else size for size in spec.shape]
     return tf.zeros([0, *shape], spec.dtype)
 
@@ -152,7 +153,9 @@ def _prepended(array, block, rows):
 
 
 def suffix_scores(chain):
-    """Computes the log of the sum over all suffixes of each chain, for every previous state.
+    """Computes the log of the sum of `exp(score)` over all suffixes, for each previous state.
+
+    A suffix is the part of a path from a position to the end.
 
         suffix_t[i] = logsumexp_j(steps[i, j] + scores_t[j] + suffix_{t+1}[j]) - scale_t
         suffix_P[i] = ends[i]
@@ -221,7 +224,8 @@ def best_path(chain):
         onward_t[j] = scores_t[j] + suffix_{t+1}[j]
         tag_t       = argmax_j(steps[tag_{t-1}, j] + onward_t[j])
 
-    As in `suffix_scores`, the suffixes are scaled, here once in each block.
+    The suffixes are the scores of the best continuations. After each block of positions, their
+    maximum is subtracted, so that float32 stays precise.
     """
     into = tf.transpose(chain.steps)  # [to, from]
 
@@ -253,9 +257,10 @@ def best_path(chain):
 def k_best_paths(chain, k):
     """Returns the `k` best paths of every chain, int32 `[P, B, k]`, and their scores, `[B, k]`.
 
-    A backward pass stores the `k` best suffixes of every state, each with its next state and the
-    rank of its remainder among the suffixes of that state. A forward pass follows them.
-    `is_possible` is False for the scores of paths that do not exist.
+    A suffix is the part of a path from a position to the end. A backward pass finds the `k` best
+    suffixes after every state, and stores for each suffix its first tag, and the rank of the rest
+    among the suffixes after this tag. A forward pass follows the stored tags and ranks. If fewer
+    than `k` paths exist, `is_possible` is False for the scores of the missing paths.
     """
     batch = tf.shape(chain.scores)[1]
     states = chain.num_states
@@ -290,7 +295,7 @@ def _scale(scores):
 
 
 def whole_blocks(length):
-    """Returns a number of positions, rounded up to a multiple of BLOCK."""
+    """Returns `length`, a number of positions, rounded up to a multiple of BLOCK."""
     return (length + BLOCK - 1) // BLOCK * BLOCK
 
 

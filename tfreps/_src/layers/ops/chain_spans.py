@@ -4,8 +4,9 @@ The posterior of a chain is a Markov chain whose probabilities differ between po
 
     p_t(j | i) = exp(steps[i, j] + onward_t[j] - before_t[i])
 
-The probability of a span is that of the state before it, times the probabilities of a first step
-that begins the span, of steps that stay in it and of a step that ends it, summed over the states.
+The probability of a span is the probability of the state before the span, times the probabilities
+of a step that begins the span, of steps inside the span and of a step that ends the span, summed
+over the states.
 `tfreps._src.text.tags.span_states` defines these steps. All values are logarithms, and none is
 larger than the scores of a few tokens, so that float32 is enough for sentences of any length.
 """
@@ -80,8 +81,9 @@ def likely_spans(emissions, mask, transitions, start, end, states, threshold):
 
     In a tag sequence, at most one span covers a token, so the probabilities of all spans that cover
     this token have a sum of at most 1. At each token, the search continues only the `floor(1 /
-    threshold) + 1` spans that are most likely to cover it, because no other span can reach the
-    threshold. The time is proportional to the number of tokens, whatever the length of the spans.
+    threshold) + 1` spans that are most likely to cover the token, because no other span can reach
+    the threshold. The time is proportional to the number of tokens, whatever the length of the
+    spans.
 
     Args:
         emissions, mask, transitions, start, end: As in `ops.chain`, float32 and bool.

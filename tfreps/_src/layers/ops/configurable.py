@@ -70,16 +70,17 @@ class Configurable:
         return []
 
     def _own_layers(self):
-        """Returns the inner layers by path, except those inside `Configurable` arguments."""
+        """Returns a dict of inner layers by path, without those inside `Configurable` arguments."""
         arguments = [vars(self).get(name) for name in argument_names(type(self))]
         given = {id(value) for value in arguments if isinstance(value, Configurable)}
         return dict(inner_layers(self, given))
 
     def _changed(self):
-        """Returns the modes of quantized inner layers by path, and the paths of frozen ones.
+        """Returns a dict of the quantized inner layers and a list of the frozen inner layers.
 
-        The paths of frozen layers leave out the layers inside them and those that options make
-        non-trainable. No frozen paths are returned if this layer itself is not trainable.
+        The dict maps the path of each quantized layer to its quantization mode. The list contains
+        the paths of the frozen layers, except layers inside another frozen layer and layers that
+        options make non-trainable. The list is empty if this layer itself is not trainable.
         """
         layers = self._own_layers()
         quantized = {
@@ -95,7 +96,10 @@ class Configurable:
         return quantized, [path for path in paths if not path.startswith(inside)]
 
     def _restore(self):
-        """Quantizes and freezes the inner layers that the config lists."""
+        """Quantizes and freezes the inner layers that the config lists.
+
+        Raises a ValueError if an inner layer does not exist.
+        """
         quantized, frozen = self._pending or ({}, [])
         self._pending = None
         layers = self._own_layers() if quantized or frozen else {}
@@ -117,7 +121,7 @@ class Configurable:
 
 
 def argument_names(cls):
-    """Returns the names of the constructor arguments of a class, without those of Keras."""
+    """Returns the names of the constructor arguments of a class as a list, except Keras's own."""
     names = {}
     for base in cls.__mro__:
         if base.__module__.partition(".")[0] == "keras":
@@ -143,7 +147,7 @@ def inner_layers(layer, whole=()):
     """Yields `(path, layer)` for all layers inside a layer; `Configurable` describes the paths.
 
     Outer layers come first. A layer that occurs more than once is yielded once, with its first
-    path. The layers inside those whose `id()` is in `whole` are skipped.
+    path. If the `id()` of a layer is in `whole`, the layers inside it are skipped.
     """
     visited = set()
 

@@ -34,9 +34,10 @@ def cpu_instructions(path: pathlib.Path = CPU_INFO) -> frozenset[str]:
 def bfloat16_instructions() -> str | None:
     """Returns the instruction set with which TensorFlow multiplies bfloat16 matrices on this CPU.
 
-    It is `None` if the CPU has no such instructions, if the system is not Linux, or if an
-    environment variable keeps TensorFlow from using them (`ONEDNN_MAX_CPU_ISA`,
-    `TF_ENABLE_ONEDNN_OPTS`). Multiplying in bfloat16 is then slower than in float32.
+    The result, such as `"AMX_BF16"`, is `None` if the CPU has no bfloat16 instructions, if the
+    system is not Linux, or if an environment variable (`ONEDNN_MAX_CPU_ISA`, `DNNL_MAX_CPU_ISA` or
+    `TF_ENABLE_ONEDNN_OPTS`) keeps TensorFlow from using these instructions. Multiplying in bfloat16
+    is then slower than in float32.
     """
     limits = {os.environ.get(name, "").upper() for name in LIMITS}
     is_off = os.environ.get("TF_ENABLE_ONEDNN_OPTS", "").lower() in ("0", "false")

@@ -34,10 +34,10 @@ def checked_transitions(allowed, num_tags):
 
 
 def constrained(scores, allowed, forbidden):
-    """Returns the transition, start and end scores with `forbidden` for each forbidden step.
+    """Returns the scores of the steps, with the value `forbidden` for each forbidden step.
 
-    `scores` are `[K, K]`, `[K]` and `[K]`. `allowed` is a table from `checked_transitions`, or
-    `None` if all steps are allowed.
+    `scores` are the transition, start and end scores, `[K, K]`, `[K]` and `[K]`. `allowed` is a
+    table from `checked_transitions`, or `None` if all steps are allowed.
     """
     if allowed is None:
         return scores
@@ -47,9 +47,9 @@ def constrained(scores, allowed, forbidden):
 
 
 def is_allowed(tags, mask, allowed):
-    """Returns True for each sentence whose tags, int32 `[B, T]`, contain no forbidden step: `[B]`.
+    """Returns whether the tags of each sentence contain no forbidden step, bool `[B]`.
 
-    `allowed` is a table from `checked_transitions`.
+    `tags` are int32 `[B, T]`. `allowed` is a table from `checked_transitions`.
     """
     size = len(allowed) - 2
     zeros = tf.zeros([size, size]), tf.zeros([size]), tf.zeros([size])
@@ -64,9 +64,10 @@ ILLEGAL_COST = 1e4
 def log_likelihood(emissions, tags, mask, gold_scores, scores):
     """Computes the score of the path `tags` minus `log Z`, float32 `[B]`.
 
-    `gold_scores` and `scores` are the transition, start and end scores of the path and of `log Z`.
-    They differ only in forbidden steps, which cost ILLEGAL_COST instead of infinity in a path. If
-    no path is possible, the score of the given path is returned without a gradient.
+    `gold_scores` are the transition, start and end scores for the path `tags`, and `scores` those
+    for `log Z`. They differ only in forbidden steps, whose score is -ILLEGAL_COST in `gold_scores`
+    and `-inf` in `scores`. If no path is possible, the score of the path `tags` is returned without
+    a gradient.
     """
     score = chain.path_score(emissions, tags, mask, *gold_scores)
     return _minus_log_normalizer(score, emissions, mask, scores)
@@ -91,8 +92,8 @@ def _minus_log_normalizer(score, emissions, mask, scores):
 def token_log_likelihood(emissions, tags, mask, gold_scores, scores):
     """Computes the log probability of each tag given the tags before it, `[B, T]`.
 
-    It is at least -ILLEGAL_COST, and NaN in a sentence with a tag outside 0 to K - 1 at a real
-    token. The arguments are the same as for `log_likelihood`; `gold_scores` is not used.
+    The result is at least -ILLEGAL_COST, and NaN in a sentence with a tag outside 0 to K - 1 at a
+    real token. The arguments are the same as for `log_likelihood`; `gold_scores` is not used.
     """
     del gold_scores
     largest = emissions.shape[-1] - 1
@@ -118,15 +119,16 @@ def check_weights_of_soft(weights):
     """Raises a ValueError if the weights given with soft labels are not one per sentence."""
     if weights.shape.rank != 1:
         raise ValueError(
-            "`sample_weight` must have the shape [B] with soft labels, because the loss of a token "
-            f"depends on the previous tag, which they do not define; got {weights.shape}."
+            f"`sample_weight` must have the shape [B] with soft labels; got {weights.shape}. "
+            "For weights of tokens, pass a tag id for each token instead of soft labels."
         )
 
 
 def weighted_loss(emissions, tags, mask, weights, gold_scores, scores):
     """Computes the sum of negative log-likelihoods, weighted by sentence or by token.
 
-    `tags` are int32 `[B, T]` or, with weights of sentences, float32 `[B, T, K]`.
+    The result is a float32 scalar. `weights` are `[B]` or `[B, T]`. `tags` are int32 `[B, T]` or,
+    with weights of sentences, float32 `[B, T, K]`.
     """
     function = log_likelihood if weights.shape.rank == 1 else token_log_likelihood
     function = soft_log_likelihood if tags.dtype.is_floating else function
@@ -162,10 +164,10 @@ def _value_and_gradients(emissions, tags, mask, weights, gold_scores, scores):
 
 
 def run(function, jit_compile, batch, scores, **options):
-    """Calls `function(*batch, *scores, **options)`; in eager calls, it runs as a traced graph.
+    """Returns `function(*batch, *scores, **options)`.
 
-    With `jit_compile`, XLA compiles the function, in eager calls and in graphs. `batch` begins with
-    the emissions, `[B, T, K]`.
+    In eager mode, the function runs as a traced graph. With `jit_compile`, XLA compiles the
+    function, in eager calls and in graphs. `batch` begins with the emissions, `[B, T, K]`.
     """
     if not (jit_compile or tf.executing_eagerly()):
         return function(*batch, *scores, **options)

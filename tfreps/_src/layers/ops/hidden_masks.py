@@ -23,11 +23,11 @@ def hidden_mask(x):
 
 
 def check_merged_masks(model, then):
-    """Raises a ValueError if a layer merges a tensor that has a hidden mask with one that has none.
+    """Raises a ValueError if a layer merges tensors with and without a hidden mask.
 
     Keras 3.15 then counts padding as real: the mask of a concatenation is True everywhere, and a
-    sum or product has none. `then` is the end of the error message, which says how to pass the mask
-    on.
+    sum or product has no mask. `then` is the end of the error message, which says how to pass the
+    mask on.
     """
     for layer in model.layers:
         if isinstance(layer, keras.Model):

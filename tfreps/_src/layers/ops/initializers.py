@@ -1,4 +1,4 @@
-"""Initializers: OrthogonalRows, and those that arguments of layers and models name."""
+"""OrthogonalRows, and a function that creates an initializer from a name, config or instance."""
 
 import keras
 import tensorflow as tf

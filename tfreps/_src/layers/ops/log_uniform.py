@@ -3,7 +3,9 @@
 import numpy as np
 import tensorflow as tf
 
-DEVIATIONS = 8.0  # standard deviations by which a block exceeds the expected number of tries
+# A block is the number of ids that are drawn at once. It exceeds the expected number of tries by
+# this many standard deviations.
+DEVIATIONS = 8.0
 
 
 class LogUniformSampler:
@@ -41,9 +43,10 @@ class LogUniformSampler:
         self.block = _block_size(num_sampled, range_max)
 
     def draw(self, seed):
-        """Draws distinct ids for a seed, int `[2]`.
+        """Draws distinct ids that depend only on `seed`, int `[2]`.
 
-        Returns the ids, int64 `[num_sampled]`, and the number of draws, including repeated ids.
+        Returns the ids, int64 `[num_sampled]`, and the number of draws that were needed, including
+        repeated ids, an int64 scalar.
         """
         seed = tf.cast(seed, "int64")
 

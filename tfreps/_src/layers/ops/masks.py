@@ -30,14 +30,17 @@ def check_shape(name, tensor, shape, axes):
 
 
 def after(check, x):
-    """Returns `x` after a check of `tf.debugging`, so that a graph uses `x` only if it passes."""
-    # `check` is `None` in eager mode.
+    """Returns `x`; in a graph, an operation that uses the result runs only if `check` passes."""
+    # `check`, a result of `tf.debugging`, is `None` in eager mode.
     with tf.control_dependencies([] if check is None else [check]):
         return tf.identity(x)
 
 
 def checked_ids(ids, size, message):
-    """Returns the ids after checking that they lie in 0 to `size - 1`; XLA drops the check."""
+    """Returns the ids; raises an InvalidArgumentError with `message` for ids not in 0..size-1.
+
+    XLA drops the check.
+    """
     in_range = tf.logical_and(ids >= 0, ids < size)
     check = tf.debugging.assert_equal(tf.reduce_all(in_range), True, message)
     return after(check, ids)
@@ -55,9 +58,9 @@ def checked_targets(name, ids, num_classes, mask=None):
     check = tf.debugging.assert_equal(
         tf.stack(ends),
         tf.clip_by_value(ends, 0, num_classes - 1),
-        f"`{name}` must lie in 0..{num_classes - 1}, also where -1 or another id marks a target to "
-        "ignore: there, pass any valid id with a `sample_weight` of 0, or mask the token. x is the "
-        "lowest id, or 0, and the highest id:",
+        f"`{name}` must lie in 0..{num_classes - 1}, also for targets that the loss should ignore: "
+        "instead of -1 or another id, pass any valid id with a `sample_weight` of 0, or mask the "
+        "token. Below, x contains the lowest id (or 0) and the highest id:",
     )
     return after(check, ids)
 

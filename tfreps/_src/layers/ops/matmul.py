@@ -21,10 +21,10 @@ def matmul(x, kernel, compute_dtype, transpose_kernel=False):
 def widened(kernel):
     """Returns a matrix, with columns of zeros appended if its rows are a multiple of 4096 bytes.
 
-    Without them, a multiplication of few rows takes up to 2.5 times as long, probably because the
-    values of a column compete for the same few lines of the CPU's L1 cache. The other columns of
-    the result do not change. Matrices of other dtypes than float32, which would not gain from it,
-    are returned unchanged.
+    Without these columns, a multiplication of few rows takes up to 2.5 times as long, probably
+    because the values of a column compete for the same few lines of the CPU's L1 cache. The other
+    columns of the result do not change. Only float32 matrices become faster, so matrices of other
+    dtypes are returned unchanged.
     """
     if kernel.dtype != tf.float32 or kernel.shape[1] * kernel.dtype.size % PAGE:
         return kernel

@@ -1,8 +1,8 @@
 """Portable graphs, which consist of operations that ONNX and LiteRT have.
 
 Some fast operations of TensorFlow have no counterpart in these runtimes: tensor arrays in loops,
-`tf.unique`, and ragged tensors. Layers that use them have a second form for `portable_graph`, which
-gives the same results up to rounding.
+`tf.unique`, and ragged tensors. Inside `portable_graph`, layers replace these operations with
+others, and the results are equal up to rounding.
 """
 
 import contextlib
@@ -15,7 +15,7 @@ _PORTABLE = contextvars.ContextVar("portable", default=False)
 def portable_graph():
     """Context manager in which layers use only operations that ONNX Runtime and LiteRT support.
 
-    It applies to layers that are called or traced inside the context.
+    The context applies to layers that are called or traced inside it.
     """
     token = _PORTABLE.set(True)
     try:

@@ -47,7 +47,8 @@ def projected_lstm(
             gradient is the same, but computing it runs the loop again. Defaults to `False`.
         distinct: tuple `(vectors, which)`, float32 `[D, P]` and int32 `[T, B]`, with
             `inputs = tf.gather(vectors, which)` at steps that are not masked. If given, each of
-            these vectors is multiplied by the kernel once; the gradient is that of `inputs`.
+            these vectors is multiplied by the kernel once. The gradient is passed to `inputs`, not
+            to `vectors`.
 
     Returns:
         Tuple `(outputs, hidden, cell)`, all float32: the hidden state of each step, `[T, B, H]`,
@@ -138,9 +139,10 @@ def _forward(inputs, mask, distinct, hidden, cell, weights, options, keep):
 
 
 def _in_tensors(from_inputs, mask, hidden, cell, recurrent, projection, options):
-    """Computes what `_forward` returns, with operations that ONNX Runtime and LiteRT support.
+    """Computes `_forward` with operations that ONNX Runtime and LiteRT support.
 
-    The last item of the result, the values for the gradient, is empty.
+    Returns the outputs, the final hidden and cell states, and an empty tuple, because the values
+    for the gradient are not stored.
     """
     num_steps = tf.shape(from_inputs)[0]
     if mask is None:

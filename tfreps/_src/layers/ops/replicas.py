@@ -33,12 +33,12 @@ def sum_over_replicas(values):
 
 
 def own_rows(size, replica=None, replicas=None):
-    """Returns the first row of a global batch that a replica computes, and the row after its last.
+    """Returns the range `(first, end)` of the rows of a global batch that a replica computes.
 
-        first_r = floor(r * size / N),    end_r = first_{r+1}
+        first = floor(r * size / N),    end = floor((r + 1) * size / N)
 
-    Here `r` is `replica`, by default the current one, and `N` is `replicas`, by default their
-    number.
+    `end` is exclusive. `r` is `replica`, by default the number of the current replica, and `N` is
+    `replicas`, by default the number of all replicas.
     """
     replica = replica_number() if replica is None else replica
     replicas = num_replicas() if replicas is None else replicas

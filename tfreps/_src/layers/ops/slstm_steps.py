@@ -97,20 +97,26 @@ class First(NamedTuple):
 def exchange(form, weights, states, first, inputs, embedding, masks, num_steps, compute_dtype):
     """Computes `num_steps` steps of the S-LSTM, as defined in `SLSTMCell`.
 
-    Each step computes all gates of all words with one matrix multiplication; that of the inputs
-    is computed once for all steps.
+    In each step, one matrix multiplication computes the terms of the hidden states in all gates of
+    all words. The terms of the inputs are computed once for all steps.
 
     Args:
+        form: `Form`.
+        weights: `Weights`.
         states: tuple of the float32 states before the first step: the hidden and cell states of the
-            words, `[B, T, H]`, and those of the sentence nodes, `[S, B, H]`. They are zero where
-            there is no node. Those after the last step are returned in the same order.
+            words, `[B, T, H]`, and the hidden and cell states of the sentence nodes, `[S, B, H]`.
+            States are zero at positions without a word or boundary node.
         first: `First`, created from the hidden states of the words in `states`.
         inputs: float32, shape `[B, T, P]`.
         embedding: float32, shape `[B, T, H]`. Value multiplied by the input gate with
             `input_term="embedding"`; otherwise `None`.
         masks: tuple of two float32 masks of shape `[B, T, 1]`. The first is 1 on the nodes that
             the steps change; the second is 1 on the nodes that the sentence nodes read.
+        num_steps: int. Number of steps.
         compute_dtype: str. Dtype of the matrix multiplications; everything else is float32.
+
+    Returns:
+        Tuple of the states after the last step, in the same order as `states`.
     """
     weights = Weights(*(None if w is None else tf.cast(w, "float32") for w in weights))
     first = First(*(None if t is None else tf.cast(t, "float32") for t in first))
@@ -159,8 +165,8 @@ def neighbors(x, groups):
 class _Kernel:
     """Kernel `[D, G*H]`, cast to the compute dtype once for all steps.
 
-    `low` has the shape `[D, G*H]`, and `by_gate` the shape `[G, D, H]`, with which the result for
-    each gate is contiguous in memory.
+    `exact` is the kernel in float32, and `low` the kernel in the compute dtype. `by_gate` is `low`
+    in the shape `[G, D, H]`, which makes the results of a gate contiguous in memory.
     """
 
     def __init__(self, form, kernel, dtype):
@@ -204,11 +210,13 @@ def _from_nodes(form, weights, node_hidden, mean, dtype):
 
 
 def _word_update(form, from_inputs, embedding, updated, dtype):
-    """Returns a function that computes the hidden and cell states of the words for one step.
+    """Returns a function `update`, which computes one step of the words.
 
-    Its gradient is hand-written: the gradients of all gates are one matrix, `[B*T, G*H]`, which is
-    multiplied by the kernel and by the hidden states. `low_source` is `source` in the dtype of the
-    matrix multiplications.
+    `update` takes `source` and a `_Kernel` for it (see `First`), the terms of all words' gates that
+    `exchange` computes, and the cell states of the words and sentence nodes. It returns the new
+    hidden and cell states of the words, `[B, T, H]`. Its gradient is hand-written: the gradients of
+    all gates are one matrix, `[B*T, G*H]`, which is multiplied by the kernel and by the hidden
+    states. `low_source` is `source` in the dtype of the matrix multiplications.
     """
 
     def by_gate(x):  # [..., G*H] to [G, ..., H]
@@ -250,8 +258,9 @@ class _WordGates:
     """Gates of the words and their cell states, computed from `x`, the gates before activation.
 
     `x` is `[G, B, T, H]`. A cell state is the sum over `n` of `parts[n] * scale * values[n]`, and
-    zero on nodes that are not updated. The values are the candidate, only with `input_term="gate"`,
-    followed by `terms`.
+    zero on nodes that are not updated. The values are the candidate (only with
+    `input_term="gate"`), followed by `terms`: the embedding (only with `input_term="embedding"`),
+    the sums of the neighbors' cell states, and the cell states of the sentence nodes.
     """
 
     def __init__(self, form, x, terms, updated):
@@ -270,7 +279,7 @@ class _WordGates:
         self.squashed = tf.tanh(self.cell)
 
     def gradients(self, d_hidden, d_cell):
-        """Returns the gradients with respect to `x`, `[B, T, G*H]`, and to each of the `terms`."""
+        """Returns the gradients with respect to `x`, `[B, T, G*H]`, and to `terms`, a list."""
         d_cell = (d_cell + _through_tanh(self.squashed, d_hidden * self.output)) * self.updated
         weighed = d_cell * self.scale
         d_values = [weighed * self.parts[n] for n in range(len(self.values))]

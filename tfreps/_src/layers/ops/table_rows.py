@@ -8,10 +8,11 @@ from tfreps._src.layers.ops.portable import is_portable
 
 
 def table_rows(table, ids):
-    """Looks up `ids` in a table, with a sparse gradient that contains each row at most once.
+    """Returns the rows of a table for `ids`, `[..., D]`, with a sparse gradient.
 
-    Optimizers square the rows of a sparse gradient, so the gradients of all occurrences of an id
-    must be summed first. An id out of range raises an InvalidArgumentError, also on GPUs.
+    The gradient contains each row of the table at most once. Optimizers square the rows of a sparse
+    gradient, so the gradients of all occurrences of an id must be summed first. An id out of range
+    raises an InvalidArgumentError, also on GPUs.
     """
     return rows_of_distinct(
         lambda distinct: tf.gather(tf.convert_to_tensor(table), distinct), ids, table.shape[0]
@@ -33,10 +34,10 @@ def rows_of_distinct(look_up, ids, size):
 
 
 def distinct_rows(ids):
-    """Returns the distinct rows of `ids`, and the index in them of each row of `ids`.
+    """Returns the distinct rows of `ids`, `[U, ...]`, and an index of each row, int32 `[N]`.
 
-    `ids` are int `[N, ...]`, and the indices int32 `[N]`. In a portable graph, all rows are
-    returned, with the indices 0 to N - 1.
+    `ids` are int `[N, ...]` and equal `tf.gather(distinct_rows, indices)`. In a portable graph, all
+    rows are returned, with the indices 0 to N - 1.
     """
     if is_portable():
         return ids, tf.range(tf.shape(ids)[0])
@@ -44,7 +45,7 @@ def distinct_rows(ids):
 
 
 def rows_of_short_table(table, ids, message):
-    """Looks up `ids` in a table of a few hundred rows, `[N, D]`, with a dense gradient.
+    """Returns the rows of a short table, `[N, D]`, for `ids`: `[..., D]`, with a dense gradient.
 
     An id out of range raises an InvalidArgumentError with `message`. XLA drops this check; the rows
     of these ids are then NaN.
