@@ -170,8 +170,8 @@ class Checkpoints(CountedSteps):
             "pending_metrics": self.pending_metrics,
         }
         if in_epoch and self.model.distribute_strategy.num_replicas_in_sync > 1:
-            # `restore` divides sums among replicas, which changes their rounding. Doing the same
-            # here keeps this run equal to a resumed one.
+            # `restore` divides sums among replicas, which changes their rounding. The same
+            # is done here, so that this run stays equal to a resumed run.
             self._restore_metrics(arrays)
         if not self.is_writer:
             return
@@ -281,7 +281,7 @@ def _names(callbacks: Iterable[str]) -> str:
 
 
 def _variables(model: keras.Model) -> dict[str, keras.Variable]:
-    """Returns all variables of a model, its metrics and its optimizer under unique names.
+    """Returns a dict from unique names to all variables of a model, its metrics and optimizer.
 
     The names do not contain layer names, because Keras adds a process-wide number to its default
     layer names. Each variable of the optimizer is named by its number alone, because Keras names

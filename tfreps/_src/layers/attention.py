@@ -184,8 +184,8 @@ def built_dense(layer, name, from_dim, to_dim, source=None):
 def attention_spec(layer, inputs, return_attention):
     """Returns the symbolic outputs of an attention layer or block, for functional models.
 
-    They are a `KerasTensor` or, with `return_attention`, a pair of them: the output and the
-    attention probabilities.
+    The result is one `KerasTensor`, or a pair with `return_attention`: the output and the attention
+    probabilities.
     """
     outputs = keras.KerasTensor(inputs.shape, "float32")
     if not return_attention:

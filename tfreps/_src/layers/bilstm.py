@@ -111,5 +111,5 @@ class BiLSTM(Configurable, keras.layers.Layer):
 
 
 def _orthogonal(shape, dtype):
-    """Returns a random orthogonal matrix; TensorFlow can draw it only in float32 or float64."""
+    """Returns a random orthogonal matrix, which TensorFlow can draw only in float32 or float64."""
     return tf.cast(keras.initializers.Orthogonal()(shape, "float32"), dtype)

@@ -18,7 +18,7 @@ from tfreps._src.layers.ops.table_rows import distinct_rows
 # row. tfreps/_src/text/char_ids.py describes how text is converted to these ids.
 NUM_CHARACTER_IDS = 262
 PADDING_CHARACTER = 261
-# Number of groups of tokens of similar length; each is truncated to its longest token.
+# Number of groups of tokens of similar length. A group is truncated to its longest token.
 NUM_CHUNKS = 6
 
 

@@ -161,7 +161,7 @@ class CRF(Configurable, keras.layers.Layer):
         if input_shape[-1] != self.num_tags:
             raise ValueError(
                 f"`emissions` must have one score for each of the {self.num_tags} tags; got shape "
-                f"{tuple(input_shape)}."
+                f"{tuple(input_shape)}. Change `num_tags` or the last axis."
             )
         self.start_weights = self._add_of("start_weights", 1, self.start_initializer)
         self.transition_weights = self._add_of("transition_weights", 2, self.transition_initializer)
@@ -286,7 +286,7 @@ class CRF(Configurable, keras.layers.Layer):
         weights = tf.cast(weights, "float32") / tf.cast(tf.maximum(batch, 1), "float32")
         if weights.shape.rank not in (1, 2):
             raise ValueError(
-                f"`sample_weight` must have the shape [B] or [B, T]; got {weights.shape}."
+                f"`sample_weight` must have the shape [B] or [B, T]; got shape {weights.shape}."
             )
         axes = "[B] or [B, T]"
         rank = weights.shape.rank
@@ -469,7 +469,7 @@ class CRF(Configurable, keras.layers.Layer):
         return crf_loss.run(function, self._compiles(is_loss=True), batch, scores)
 
     def _inferred(self, function, emissions, mask, jit_compile, **options):
-        """Runs a function of the emissions, mask and constrained scores, and returns its result."""
+        """Returns the result of `function` for the emissions, mask and constrained scores."""
         batch = self._given(emissions, mask)
         scores = self._scores(float("-inf"))
         return crf_loss.run(function, self._compiles(jit_compile), batch, scores, **options)

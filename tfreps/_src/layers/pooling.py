@@ -117,7 +117,7 @@ def _mean(x, mask, power=1.0):
 
 
 def _max(x, mask):
-    """Computes the maximum per dimension, or 0 for a text without real tokens; `T` may be 0."""
+    """Returns the maximum per dimension, `[B, D]`, 0 for a text without tokens; `T` may be 0."""
     x = tf.where(tf.expand_dims(mask, -1), x, x.dtype.min)
     lowest = tf.fill([tf.shape(x)[0], 1, x.shape[-1]], x.dtype.min)
     y = tf.reduce_max(tf.concat([x, lowest], axis=1), axis=1)  # [B, D]

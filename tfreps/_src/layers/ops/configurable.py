@@ -66,7 +66,7 @@ class Configurable:
     _pending = None
 
     def _frozen_by_options(self):
-        """Returns the layers and weights that options make non-trainable."""
+        """Returns a list of the layers and weights that options make non-trainable, if any."""
         return []
 
     def _own_layers(self):
@@ -138,7 +138,7 @@ def argument_names(cls):
 
 
 def shared_options(layer, cls):
-    """Returns the options of a layer that are also options of `cls`, by name."""
+    """Returns a dict, from names to values, of a layer's options that `cls` has as well."""
     own = argument_names(type(layer))
     return {name: getattr(layer, name) for name in argument_names(cls) if name in own}
 

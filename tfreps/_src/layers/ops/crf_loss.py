@@ -116,7 +116,7 @@ def partial_log_likelihood(emissions, allowed_tags, mask, scores):
 
 
 def check_weights_of_soft(weights):
-    """Raises a ValueError if the weights given with soft labels are not one per sentence."""
+    """Raises a ValueError if `sample_weight` for soft labels does not have the shape `[B]`."""
     if weights.shape.rank != 1:
         raise ValueError(
             f"`sample_weight` must have the shape [B] with soft labels; got {weights.shape}. "
@@ -177,10 +177,11 @@ def run(function, jit_compile, batch, scores, **options):
 
 @functools.cache
 def traced(function, jit_compile, *kind):
-    """Returns `function` as a `tf.function`, which XLA compiles for each combination of shapes.
+    """Returns `function` as a `tf.function`, which XLA compiles if `jit_compile` is True.
 
     `kind` contains the sizes and ranks that must be static, such as the number of tags; there is
-    one `tf.function` for each `kind`. Retracing relaxes all other sizes that differ between calls.
+    one `tf.function` for each `kind`. All other sizes may differ between calls without a new trace
+    for each size.
     """
     del kind
     return tf.function(function, jit_compile=jit_compile, reduce_retracing=True, autograph=False)

@@ -83,7 +83,7 @@ class LogUniformSampler:
 
 
 def _block_size(num_sampled, range_max):
-    """Returns a number of tries that almost always yields `num_sampled` distinct ids."""
+    """Returns a number of random ids that almost always contain `num_sampled` distinct ids."""
     ids = np.arange(range_max, dtype=np.float64)
     probability = np.log((ids + 2.0) / (ids + 1.0)) / np.log(range_max + 1.0)
     low = float(num_sampled)

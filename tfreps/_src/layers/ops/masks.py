@@ -21,7 +21,11 @@ def full_mask(mask, x):
 
 
 def check_shape(name, tensor, shape, axes):
-    """Raises a ValueError if a static shape is wrong; TensorFlow might broadcast it silently."""
+    """Raises a ValueError if the static shape of `tensor` is not compatible with `shape`.
+
+    Otherwise TensorFlow could broadcast the tensor silently. `axes` names the expected axes in the
+    message, as in `"[B, T, K]"`.
+    """
     if not tensor.shape.is_compatible_with(shape):
         expected = tf.TensorShape(shape)
         raise ValueError(

@@ -236,7 +236,7 @@ def _backward(inputs, mask, weights, options, tape, d_outputs, d_hidden, d_cell)
 
 
 def _unpack(weights, options):
-    """Returns the kernel, bias and projection in the dtypes of the steps, cast once for all steps.
+    """Returns the kernel, bias and projection, cast to the dtypes that all steps use.
 
     The kernel and the bias are `W` columns wide, of which those after the first `4U` are zero; see
     `widened`.
@@ -270,5 +270,5 @@ def _clip(x, bound):
 
 
 def _inside(x, bound):
-    """Returns 1 where clipping passes the gradient on, including at the bounds, else 0."""
+    """Returns 1 where `|x| <= bound`, so that clipping passes the gradient on, else 0."""
     return 1.0 if bound is None else tf.cast(tf.abs(x) <= bound, "float32")

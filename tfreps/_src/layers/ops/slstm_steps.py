@@ -191,10 +191,10 @@ def _product(x, kernel, dtype):
 
 
 def _from_nodes(form, weights, node_hidden, mean, dtype):
-    """Returns the terms of the sentence nodes in the gates of the words and of these nodes.
+    """Returns the terms of all gates that are computed from the states of the sentence nodes.
 
     The first result, `[B, G*H]`, is added to the gates of every word. The second, `[S, B, 3*H]`,
-    has all terms of the sentence nodes' gates that do not depend on a single word.
+    contains the gates of the sentence nodes, without the terms of single words.
     """
     units = form.units
     out = matmul(node_hidden, weights.sentence_kernel, dtype)  # [S, B, (G-S+4)H]
@@ -202,7 +202,7 @@ def _from_nodes(form, weights, node_hidden, mean, dtype):
     from_mean = matmul(means, weights.mean_kernel, dtype)  # [S, B, 2H]
     node_gates = out[..., -3 * units :] + weights.sentence_bias[:, None]
     node_gates += tf.pad(from_mean, [[0, 0], [0, 0], [0, units]])
-    before = (1 + len(form.cell_groups)) * units  # number of columns before the gates for nodes
+    before = (1 + len(form.cell_groups)) * units  # columns before the gates for sentence nodes
     shared = tf.reduce_sum(out, axis=0)  # [B, (G-S+4)H]
     own = tf.unstack(out[..., before : before + units])  # one [B, H] for each node
     ends = shared[:, :before], shared[:, before + units : -3 * units]
@@ -308,7 +308,11 @@ def _from_neighbors(gradient, groups):
 
 
 def _update_nodes(form, node_gates, of_words, cell, node_cell, counted):
-    """Returns the new hidden and cell states of the sentence nodes, both `[S, B, H]`."""
+    """Returns the new hidden and cell states of the sentence nodes, both `[S, B, H]`.
+
+    `node_gates` is the second result of `_from_nodes`, and `of_words` the term of each word in the
+    gates of the sentence nodes, `[B, T, S*H]`.
+    """
     units = form.units
     cells = []
     for k in range(form.num_sentence_nodes):

@@ -27,7 +27,8 @@ def rows_of_distinct(look_up, ids, size):
     """
     ids = tf.convert_to_tensor(ids)
     distinct, which = distinct_rows(tf.reshape(ids, [-1]))  # [U], [N]
-    rows = look_up(checked_ids(distinct, size, f"All ids must lie in 0..{size - 1}."))  # [U, D]
+    message = f"All ids must lie in 0..{size - 1}. Create them with the vocabulary of this model."
+    rows = look_up(checked_ids(distinct, size, message))  # [U, D]
     shape = tf.concat([tf.shape(ids), tf.shape(rows)[1:]], 0)
     rows = tf.reshape(tf.gather(rows, which), shape)
     return tf.ensure_shape(rows, [*ids.shape, rows.shape[-1]])
