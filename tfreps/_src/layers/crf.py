@@ -270,8 +270,8 @@ class CRF(Configurable, keras.layers.Layer):
             -log p(y_b) becomes log Z_b - sum_t q_bt . emissions_bt - q_b1 . start
                                 - sum_{t>1} q_b,t-1 . transitions q_bt - q_bn . end
 
-        If each q is 0 or 1, it is the loss for `y`. Weights must have the shape `[B]`. A forbidden
-        step costs 10,000 nats times its probability, which is a constant without a gradient.
+        If each q is 0 or 1, the loss equals that of tag ids. Weights must have the shape `[B]`. A
+        forbidden step costs 10,000 nats times its probability, a constant without a gradient.
 
         Args:
             emissions: The `inputs` of a call of the layer.
@@ -455,7 +455,7 @@ class CRF(Configurable, keras.layers.Layer):
         return constrained(scores, self.allowed_transitions, forbidden)
 
     def _loss_scores(self):
-        """Returns two tuples of scores: one for the target path, and one for `log Z`."""
+        """Returns `(transitions, start, end)` for the score of a given path, and for `log Z`."""
         if self.constrain == "both":
             return self._scores(-crf_loss.ILLEGAL_COST), self._scores(float("-inf"))
         scores = self.transitions, self.start_scores, self.end_scores

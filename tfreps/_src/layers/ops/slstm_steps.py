@@ -105,7 +105,7 @@ def exchange(form, weights, states, first, inputs, embedding, masks, num_steps, 
         weights: `Weights`.
         states: tuple of the float32 states before the first step: the hidden and cell states of the
             words, `[B, T, H]`, and the hidden and cell states of the sentence nodes, `[S, B, H]`.
-            States are zero at positions without a word or boundary node.
+            States are zero at positions that contain neither a word nor a boundary node.
         first: `First`, created from the hidden states of the words in `states`.
         inputs: float32, shape `[B, T, P]`.
         embedding: float32, shape `[B, T, H]`. Value multiplied by the input gate with
@@ -191,7 +191,7 @@ def _product(x, kernel, dtype):
 
 
 def _from_nodes(form, weights, node_hidden, mean, dtype):
-    """Returns the terms of all gates that are computed from the states of the sentence nodes.
+    """Returns the terms of all gates that depend on sentence nodes or on the mean of the words.
 
     The first result, `[B, G*H]`, is added to the gates of every word. The second, `[S, B, 3*H]`,
     contains the gates of the sentence nodes, without the terms of single words.
