@@ -455,7 +455,7 @@ class CRF(Configurable, keras.layers.Layer):
         return constrained(scores, self.allowed_transitions, forbidden)
 
     def _loss_scores(self):
-        """Returns `(transitions, start, end)` for the score of a given path, and for `log Z`."""
+        """Returns two tuples `(transitions, start, end)`: for given paths, and for `log Z`."""
         if self.constrain == "both":
             return self._scores(-crf_loss.ILLEGAL_COST), self._scores(float("-inf"))
         scores = self.transitions, self.start_scores, self.end_scores
