@@ -230,7 +230,7 @@ def test_workers_that_are_lost_again_and_again(export, tmp_path, monkeypatch):
 
     monkeypatch.setattr(beam_runners, "run_pipeline", lose)
     with pytest.raises(
-        LostWorkerError, match="A worker process was lost in each of 2 attempts; no"
+        LostWorkerError, match="A worker process was lost in each of 2 attempts, and no"
     ):
         annotate_corpus(export("tagger")[1], [f"{tmp_path}/in.txt"], f"{tmp_path}/o", attempts=2)
     assert len(calls) == 2 and os.listdir(tmp_path) == ["in.txt"]

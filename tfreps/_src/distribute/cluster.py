@@ -139,8 +139,9 @@ def _listen(address, backlog=1):
         return socket.create_server(("", port), backlog=backlog, **how)
     except OSError as error:
         raise ValueError(
-            f"Port {port} of this worker ({address}) must be free; {os.strerror(error.errno)}. End "
-            "the process that uses the port, or choose another port."
+            f"Port {port} of this worker ({address}) must be free, but cannot be opened "
+            f"({os.strerror(error.errno)}). End the process that uses the port, or choose another "
+            "port."
         ) from None
 
 

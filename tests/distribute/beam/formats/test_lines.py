@@ -51,7 +51,7 @@ def test_records_of_text():
     "raw, message",
     [
         (b"a\xff", "must be UTF-8 text; byte 2 of the line is not"),
-        (b"a\0", "without NUL characters, .*; got one"),
+        (b"a\0", "without NUL characters, .*; remove the NUL character"),
         (b"a\rb", "must not contain a carriage return without a line feed"),
     ],
 )

@@ -115,7 +115,7 @@ def asked_for(request):
     if not request.HasField("model_spec"):
         raise ServingError(
             "INVALID_ARGUMENT",
-            "Missing ModelSpec. Set `model_spec` of the request to the name of the model.",
+            "Missing ModelSpec. Set `model_spec.name` of the request to the name of the model.",
         )
     spec = request.model_spec
     choice = spec.WhichOneof("version_choice")

@@ -75,8 +75,8 @@ class Lane:
         if len(self._waiting) >= self._most_waiting:
             raise ServingError(
                 "UNAVAILABLE",
-                f"{len(self._waiting)} {self._name} requests are already waiting, the maximum. "
-                "Try again later.",
+                f"At most {self._most_waiting} {self._name} requests may wait; "
+                f"{len(self._waiting)} {self._name} requests are already waiting. Try again later.",
             )
         future = self._waiting[call] = asyncio.get_running_loop().create_future()
         call.ticket.on_cancel = functools.partial(self._drop, call)

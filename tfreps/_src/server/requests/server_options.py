@@ -103,5 +103,6 @@ class ServerOptions:
     def __post_init__(self) -> None:
         if self.tls_key is not None and self.tls_cert is None:
             raise ValueError(
-                "`tls_key` requires `tls_cert`, the path of the certificate. Give both."
+                "`tls_key` requires `tls_cert`, the path of the certificate; got `tls_key` "
+                f"{os.fspath(self.tls_key)} without `tls_cert`. Give both."
             )

@@ -96,8 +96,8 @@ class ServingCore:
         if self.in_progress >= most:
             raise ServingError(
                 "UNAVAILABLE",
-                f"{most} requests are in progress, the maximum (server option `max_requests`). Try "
-                "again later.",
+                f"At most {most} requests may be in progress (server option `max_requests`); "
+                f"{self.in_progress} requests are in progress. Try again later.",
             )
         self.in_progress += 1
         task = asyncio.ensure_future(work(*arguments, ticket))

@@ -61,7 +61,8 @@ def as_serving_error(error: Exception) -> ServingError:
     if isinstance(error, ServingError):
         return error
     if isinstance(error, MemoryError):
-        return ServingError("RESOURCE_EXHAUSTED", "There is not enough memory for this request.")
+        message = "There is not enough memory for this request. Send fewer or shorter texts."
+        return ServingError("RESOURCE_EXHAUSTED", message)
     number = getattr(error, "error_code", None)  # only a tf.errors.OpError has this attribute
     if number in CODES:
         return for_clients(CODES[number][0], essence(str(error)) or type(error).__name__)

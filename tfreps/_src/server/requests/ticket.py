@@ -63,6 +63,6 @@ def too_late(seconds):
     """Returns the `ServingError` for a request that took longer than `seconds` seconds."""
     message = (
         f"The request took longer than {seconds:g} seconds. Send fewer or shorter texts, or "
-        "increase the timeout."
+        "increase the timeout of the client and the server option `timeout_seconds`."
     )
     return ServingError("DEADLINE_EXCEEDED", message)
