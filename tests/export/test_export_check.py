@@ -20,7 +20,8 @@ def written(tmp_path_factory):
 def test_a_new_process_returns_the_outputs_of_the_model(written):
     assert check_export(TinySignatures(), written.functions, written.folder) < 1e-6
     message = (
-        "failed its check .*'confidences' of the signature 'default' must differ from the output"
+        "failed its check .*: the output 'confidences' of the signature 'default' differs from the "
+        "output of the original model for the text '.*Otherwise, report this as a bug"
     )
     with pytest.raises(ValueError, match=message):
         check_export(TinySignatures(error=0.01), written.functions, written.folder)
@@ -47,22 +48,46 @@ def test_what_fails_its_check_does_not_appear(tmp_path):
 
 
 def test_compare():
-    strings = np.array([["a", "ä"]], object)
-    expected = {"s": {"x": np.array([1.0, 2.0], "float32"), "y": strings}}
-    same = np.char.encode([["a", "ä"]], "utf-8")
-    found = {"s/x": np.array([1.0, 2.0002]), "s/y": same, "s/z": np.ones(1)}
-    assert compare(found, expected, 2e-4) == pytest.approx(1e-4, rel=1e-2)
+    texts = ["a b", "a ä"]
+    expected = {
+        "s": {
+            "x": np.array([[1.0, 0.0], [1.0, 2.0]], "float32"),
+            "y": np.array([["a", ""], ["a", "ä"]], object),
+        }
+    }
+    same = np.char.encode([["a", ""], ["a", "ä"]], "utf-8")
+    found = {"s/x": np.array([[1.0, 0.0], [1.0, 2.0002]]), "s/y": same, "s/z": np.ones(1)}
+    assert compare(found, expected, 2e-4, texts) == pytest.approx(1e-4, rel=1e-2)
+    differs = "of the signature 's' differs from the output of the original model for the text"
     for x, y, message in [
         (
-            [1.0, 2.1],
+            [[1.0, 0.0], [1.0, 2.1]],
             same,
-            "'x' of .* 's' must differ .* at most 0.0001 after division by 2; got 0.05",
+            f"the output 'x' {differs} 'a ä': 2.1 instead of 2, which is more than 0.0002 apart.",
         ),
-        ([1.0, np.nan], same, "must differ .*; got nan"),
-        ([1.0], same, r"must have shape \(2,\); got \(1,\)"),
-        ([1.0, 2.0], np.array([[b"a", b"c"]]), "'y' of the signature 's' must be"),
+        (
+            [[1.0, np.nan], [1.0, 2.0]],
+            same,
+            f"the output 'x' {differs} 'a b': nan instead of 0, which is more than 0.0002 apart.",
+        ),
+        (
+            [[1.0], [1.0]],
+            same,
+            f"the output 'x' {differs} 'a ä': its shape is (2, 1) instead of (2, 2).",
+        ),
+        (
+            [[1.0, 0.0], [1.0, 2.0]],
+            np.array([[b"a", b""], [b"a", b"c"]]),
+            f"the output 'y' {differs} 'a ä': 1 strings differ, the first is 'c' instead of 'ä'.",
+        ),
+        (
+            [[1.0, 0.0], [1.0, 2.0]],
+            np.array([[b"a", b"", b""], [b"a", b"", b"b"]]),
+            f"the output 'y' {differs} 'a ä': its shape is (2, 3) instead of (2, 2).",
+        ),
     ]:
-        with pytest.raises(ValueError, match=message):
-            compare({"s/x": np.array(x), "s/y": y}, expected, 1e-4)
-    with pytest.raises(ValueError, match="the output 'x' of the signature 's' must be returned"):
-        compare({}, expected, 1e-4)
+        with pytest.raises(ValueError) as caught:
+            compare({"s/x": np.array(x), "s/y": y}, expected, 1e-4, texts)
+        assert str(caught.value) == message
+    with pytest.raises(ValueError, match="the output 'x' of the signature 's' is missing"):
+        compare({}, expected, 1e-4, texts)

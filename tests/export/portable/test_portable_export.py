@@ -11,7 +11,7 @@ import tensorflow as tf
 from tests.closeness import assert_close
 from tests.exported_models import MAKERS, WORDS, make_bert, make_trained
 from tfreps._src.export.portable import run
-from tfreps._src.export.portable.portable_export import _write
+from tfreps._src.export.portable.portable_export import _largest_difference, _write
 from tfreps._src.export.portable.portable_model import portable_model
 from tfreps.export import open_for_export, write_portable_export
 from tfreps.inference import TextClassifier, TextTagger
@@ -160,6 +160,39 @@ def test_texts_with_more_tokens_than_positions(tmp_path, monkeypatch):
     assert len(program.read("Ada lives in London")[0]) == 4
     with pytest.raises(ValueError, match="Expected at most 4 tokens or pieces; got 5: 'Ada lives"):
         program.read("Ada lives in London .")
+
+
+def test_a_converted_model_with_other_outputs(tmp_path, monkeypatch):
+    """The error names the text, and the output or the numbers of tokens that differ."""
+    indexer = TokenIndexer.from_sentences([WORDS])
+    classifier = Classifier(TokenEmbedder(indexer.vocabulary_size, 6), ["A", "B"])
+    model = portable_model(open_for_export(TextClassifier(classifier, indexer)))
+    _write(tmp_path, "onnx", model, b"")
+    dog = "The dog sat on the mat ."
+    error = 0.0
+
+    def function(inputs):
+        outputs = {name: value.numpy() for name, value in model.function(inputs).items()}
+        return {"probabilities": outputs["probabilities"] + error}
+
+    monkeypatch.setattr(run, "onnx_function", lambda path: function)
+    program = run.Model(tmp_path)
+    assert _largest_difference(program, model) < 1e-6
+    error = 0.25
+    message = (
+        "failed its check, so no version was written: the output 'probabilities' differs from the "
+        f"output of the original model for the text '{dog}': .* more than 0.001 apart. Export a "
+        "SavedModel instead"
+    )
+    with pytest.raises(ValueError, match=message):
+        _largest_difference(program, model)
+    program.about["text"]["rules"] = [["T", ""], [" ", ""]]
+    message = (
+        f"run.py splits the text '{dog}' into 1 tokens; the original model splits this text into "
+        "7 tokens. Export a SavedModel instead"
+    )
+    with pytest.raises(ValueError, match=message):
+        _largest_difference(program, model)
 
 
 def test_formats_and_places_that_are_refused(tmp_path):

@@ -6,7 +6,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ SENTENCES = [
     "",
     "Ada Lovelace, born in London, wrote the first program.",
     "naïve 你好 !",
-    "<S> [CLS] </S>",  # tokens that some models read differently
+    "<S> [CLS] </S>",  # special tokens of some models
     "<UNK> [MASK] <pad>",
     "[PAD] #NUM#",
 ]
@@ -49,12 +49,12 @@ def check_export(
 
     Returns:
         float. Largest difference between an output of the export and the same output of the model,
-        for five sentences and the signatures `default` and `explain`. The difference is relative to
-        the largest absolute value of this output if that value exceeds 1.
+        for the texts in `SENTENCES` and the signatures `default` and `explain`. The difference is
+        relative to the largest absolute value of this output if that value exceeds 1.
 
     Raises:
-        ValueError: If the process fails, a difference is too large, or the export has no signature
-            that reads text.
+        ValueError: If the export has no signature that reads text, if the process fails, or if an
+            output of the export differs from the same output of the model by more than rounding.
     """
     if "default" not in functions:
         raise ValueError(
@@ -72,25 +72,29 @@ def check_export(
     }
     try:
         outputs = _run(job, str(python))
-        return compare(outputs, expected, TOLERANCES[signatures.weights.precision])
+        return compare(outputs, expected, TOLERANCES[signatures.weights.precision], SENTENCES)
     except (OSError, ValueError, subprocess.SubprocessError) as error:
         reason = " ".join(str(error).split())[-600:]
         raise ValueError(
             f"The export failed its check by {python}, so no version was written: "
-            f"{reason.rstrip('.')}. Use a Python environment with the TensorFlow version of "
-            "this one. If the versions are equal, report the failure as a bug."
+            f"{reason.rstrip('.')}. If {python} does not have TensorFlow {tf.__version__}, check "
+            "the export with a Python interpreter that has it. Otherwise, report this as a bug."
         ) from error
 
 
 def compare(
-    outputs: Mapping[str, np.ndarray], expected: Mapping[str, Mapping[str, Any]], allowed: float
+    outputs: Mapping[str, np.ndarray],
+    expected: Mapping[str, Mapping[str, Any]],
+    allowed: float,
+    texts: Sequence[str],
 ) -> float:
     """Compares the outputs of an export with the outputs of the model in memory.
 
     Args:
         outputs: dict from strings `SIGNATURE/OUTPUT` to arrays. The outputs of the export.
         expected: dict from the name of each signature to a dict of the outputs of the model.
-        allowed: float. Largest difference that is accepted.
+        allowed: float. Largest difference that is accepted, defined as in `check_export`.
+        texts: list of str. The texts from which the outputs were computed, for errors.
 
     Returns:
         float. The largest difference, as `check_export` defines it.
@@ -102,33 +106,71 @@ def compare(
     largest = 0.0
     for signature, values in expected.items():
         for name, value in values.items():
-            where = f"the output {name!r} of the signature {signature!r}"
+            output = f"the output {name!r} of the signature {signature!r}"
             if f"{signature}/{name}" not in outputs:
-                raise ValueError(f"{where} must be returned, but is missing.")
-            found = outputs[f"{signature}/{name}"]
-            wanted = np.asarray(value)
-            if found.shape != wanted.shape:
-                raise ValueError(f"{where} must have shape {wanted.shape}; got {found.shape}.")
-            if wanted.dtype == object:
-                wanted, found = as_bytes(wanted), found.tolist()
-                if wanted != found:
-                    raise ValueError(f"{where} must be {wanted}; got {found}.")
-                continue
-            scale = max(1.0, float(np.abs(wanted).max(initial=0)))
-            difference = float(np.abs(found - wanted).max(initial=0)) / scale
-            if not difference <= allowed:
-                raise ValueError(
-                    f"{where} must differ from the output of the model by at most {allowed:g} "
-                    f"after division by {scale:.3g}; got {difference:.2g}."
-                )
-            largest = max(largest, difference)
+                raise ValueError(f"{output} is missing; the original model returns it.")
+            found, wanted = outputs[f"{signature}/{name}"], np.asarray(value)
+            is_numeric = wanted.dtype != object
+            scale = max(1.0, float(np.abs(wanted).max(initial=0))) if is_numeric else 1.0
+            difference = check_output(output, found, wanted, allowed * scale, texts)
+            largest = max(largest, difference / scale)
     return largest
 
 
-def as_bytes(array: np.ndarray) -> list:
-    """Converts an array of str or bytes to nested lists of bytes."""
+def check_output(
+    output: str, found: np.ndarray, expected: np.ndarray, allowed: float, texts: Sequence[str]
+) -> float:
+    """Compares one output of an export with the same output of the original model.
+
+    Args:
+        output: str. Description of the output, with which errors begin.
+        found: array `[N, ...]`. The output of the export, numbers or strings.
+        expected: array `[N, ...]`. The output of the original model. Strings have dtype object.
+        allowed: float. Largest absolute difference of numbers that is accepted.
+        texts: list of N str. The texts from which the outputs were computed.
+
+    Returns:
+        float. The largest absolute difference of the numbers, or 0 for strings.
+
+    Raises:
+        ValueError: If the shapes or strings are not equal, or if a difference of numbers is larger
+            than `allowed`. The error names the text for which the outputs differ most.
+    """
+    shapes = found.shape, expected.shape
+    is_text = expected.dtype == object
+    if is_text:
+        found, expected, allowed = as_bytes(found), as_bytes(expected), 0.0
+    found, expected = (_padded(array, np.maximum(*shapes)) for array in (found, expected))
+    differences = found != expected if is_text else np.abs(found - expected)
+    largest = float(differences.max(initial=0))
+    if shapes[0] == shapes[1] and largest <= allowed:
+        return largest
+    position = np.unravel_index(np.argmax(differences), differences.shape)
+    pair = found[position], expected[position]
+    if shapes[0] != shapes[1]:
+        reason = f"its shape is {shapes[0]} instead of {shapes[1]}"
+    elif is_text:
+        strings = [value.decode("utf-8", "replace") for value in pair]
+        count = np.sum(differences[position[0]])
+        reason = f"{count} strings differ, the first is {strings[0]!r} instead of {strings[1]!r}"
+    else:
+        reason = f"{pair[0]:.6g} instead of {pair[1]:.6g}, which is more than {allowed:.2g} apart"
+    raise ValueError(
+        f"{output} differs from the output of the original model for the text "
+        f"{texts[position[0]]!r}: {reason}."
+    )
+
+
+def as_bytes(array: np.ndarray) -> np.ndarray:
+    """Converts an array of str or bytes to an array of bytes with dtype object."""
     encode = np.vectorize(lambda x: x.encode() if isinstance(x, str) else x, otypes=[object])
-    return (encode(array) if array.size else array).tolist()
+    return encode(array)
+
+
+def _padded(array: np.ndarray, shape: Sequence[int]) -> np.ndarray:
+    """Appends zeros, or empty strings, to an array of numbers or bytes until it has a shape."""
+    sizes = [(0, size - own) for size, own in zip(shape, array.shape, strict=True)]
+    return np.pad(array, sizes, constant_values=b"" if array.dtype == object else 0)
 
 
 def _run(job: dict[str, Any], python: str) -> dict[str, np.ndarray]:
