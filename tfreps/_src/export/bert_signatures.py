@@ -22,8 +22,8 @@ from tfreps._src.text.bert.piece_indexer import PieceIndexer
 class BertSignatures(Signatures):
     """Signatures of an exported BERT model: `default`, `tokens`, `vectors` and `explain`.
 
-    Each signature splits the texts into pieces, adds `[CLS]` and `[SEP]` around the pieces of each
-    text, and returns the following tensors, with zeros on padding:
+    Each signature splits the texts into pieces, and adds `[CLS]` and `[SEP]` around the pieces of
+    each text. `default` and `tokens` return, with zeros on padding:
 
         tokens              str [N, T], the pieces, "" on padding
         sequence_output     float32 [N, T, D]

@@ -35,7 +35,7 @@ class TokenReader:
         """Converts tokens to input ids of the biLM.
 
         `tokens` has the shape `[N, T]`, and `sequence_len`, `[N]`, is the number of tokens in each
-        row; an empty string among them is a token without characters. Returns int32 ids,
+        row. An empty string before the padding is a token without characters. Returns int32 ids,
         `[N, T, C]` or `[N, T]`, which are 0 on padding.
         """
         inside = real_tokens(tokens, sequence_len)

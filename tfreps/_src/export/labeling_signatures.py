@@ -82,7 +82,8 @@ class TextSignatures(Signatures):
         title = f"{trained.kind} with {size:,} parameters ({' on '.join(parts)})"
         super().__init__(self.indexer, StoredWeights([self.model]), title, explain)
         self.outputs = self.weights.shared(self._outputs)
-        # A classifier on a BERT model reads the pieces of texts; all other models read tokens.
+        # A classifier or embedder on a BERT model reads the pieces of texts. Other models read
+        # tokens.
         self.reads_pieces = trained.tokenizer is not None and not trained.is_tagger
         self.longest = None if trained.tokenizer is not None else trained.max_length
         self.text_counts = text_counts(trained)
@@ -123,7 +124,7 @@ class TextSignatures(Signatures):
     def _with_characters(self, text, outputs):
         """Returns a copy of a dict of outputs, with the positions of spans in the raw text added.
 
-        For a model without a tag scheme or a classifier, nothing is added.
+        For a classifier, and for a tagger without a tag scheme, nothing is added.
         """
         if "span_starts" not in outputs:
             return {**outputs}
@@ -219,8 +220,8 @@ def span_characters(text, tokens, method, starts, ends):
             the token after its last token; 0 after the last span of a text.
 
     Returns:
-        The position of the first character of each span, and the position after its last character,
-        in Unicode code points, int32 `[N, S]`; 0 after the last span of a text.
+        Two int32 tensors `[N, S]`: the position of the first character of each span, and the
+        position after its last character, in Unicode code points; 0 after the last span of a text.
     """
     token_starts, token_ends = token_offsets(text, tokens, method)  # [N, T]
     is_span = ends > 0

@@ -75,7 +75,8 @@ def open_for_export(
     if type(loaded) is LoadedModel:
         raise ValueError(
             f"{loaded.source} contains a {type(loaded.model).__name__} without the vocabulary or "
-            "tokenizer that it needs to read text. Add it, or use `model.export(folder)`."
+            "tokenizer that it needs to read text. Add the missing file, or export the Keras model "
+            "with `model.export(folder)`."
         )
     if isinstance(loaded, TextBiLM):
         if not core_ops:

@@ -80,8 +80,8 @@ class Signatures:
     def expected(self, texts: Sequence[str]) -> dict[str, Any]:
         """Computes outputs for texts with the model in memory, to check the export.
 
-        Returns a dict that maps names of outputs of the signature `default`, not necessarily of all
-        of them, to arrays. The export is correct if its signature `default` gives the same values.
+        Returns a dict from names to arrays, for some or all outputs of the signature `default`. The
+        export is correct if its signature `default` returns the same values.
         """
         raise NotImplementedError
 

@@ -16,12 +16,13 @@ def weight_changes(signatures: Signatures, kind: Kind) -> str:
 
     Returns:
         str. A message with the largest change of each float output, and the number of changed
-        values of each string output, for five sentences. It is empty for `"float32"`. If no
-        signature reads text, the message says that the changes were not measured.
+        values of each string output, for the texts in `export_check.SENTENCES`. It is empty for
+        `"float32"`. If no signature reads text, the message says that the changes were not
+        measured.
 
     Raises:
-        ValueError: If `kind` is none of these, or if it is not `"float32"` and Keras has already
-            quantized the model.
+        ValueError: If `kind` has another value, or if Keras has already quantized the model and
+            `kind` is not `"float32"`.
     """
     if kind == "float32":
         return ""

@@ -62,7 +62,8 @@ def position_table(
     """Returns the position vectors that an encoder adds to its first tokens, float32 `[length, D]`.
 
     If `length` is `None`, the result contains all learned position embeddings or, for sinusoidal
-    positions, whose number is unlimited, the first 100 vectors.
+    positions, whose number is unlimited, the first 100 vectors. Raises a ValueError if the encoder
+    has no position vectors, or if `length` exceeds the number of learned embeddings.
 
     Example:
     >>> from tfreps.models import BertEncoder

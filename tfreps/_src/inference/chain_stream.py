@@ -47,7 +47,7 @@ class ChainStream:
         # [K], ranks of these paths by the first tag id in which they differ.
         self._ranks = np.arange(len(start))
         self._first = np.arange(len(start))  # [K], tags of these paths at the first undecided token
-        # For each undecided token, [K]: the best previous tags.
+        # For each undecided token but the first, [K]: the best previous tag of each tag.
         self._previous: list[np.ndarray] = []
         self._size = 0  # number of undecided tokens
 

@@ -216,6 +216,6 @@ def _check_same(path: pathlib.Path, found: dict[str, Any], options: dict[str, An
         was = ", ".join(f"{name} {found.get(name)!r}" for name in names)
         now = ", ".join(f"{name} {options.get(name)!r}" for name in names)
         raise ValueError(
-            f"{path} was written with the options {was}; got {now}. Use the original options, or "
-            f"remove {path} to start again."
+            f"{path} was written with the options {was}; this call has {now}. Use the original "
+            f"options, or remove {path} to start again."
         )

@@ -205,7 +205,10 @@ def _open_run(found: Location, given: Given) -> LoadedModel:
             loaded.run = run
             return loaded
     expected = ", ".join(kind.__name__ for kinds in MODELS for kind in kinds)
-    raise ValueError(f"{run.path} contains a {type(model).__name__}; expected one of: {expected}.")
+    raise ValueError(
+        f"{run.path} contains a {type(model).__name__}; expected one of: {expected}. For the Keras "
+        "model alone, use `tfreps.runs.RunFolder(path).load_model()`."
+    )
 
 
 def _has_text(run: RunFolder, model: Any) -> bool:
@@ -334,10 +337,11 @@ def _bert_of(run: RunFolder, model: BertEncoder | BertPretrainer, given: Given) 
 def _reading(
     run: RunFolder, model: WholeModel, words: bool
 ) -> tuple[TokenIndexer | PieceIndexer, Tokenization, int | None, pathlib.Path]:
-    """Reads from a run folder how its model reads text.
+    """Reads the tokenization of a model from its run folder.
 
     Returns the arguments `indexer`, `tokens`, `max_length` and `source` of a `TextModel`. For a
-    BERT model, the indexer is a `PieceIndexer`, and `words` is its argument of this name.
+    BERT model, `indexer` is `PieceIndexer(tokenizer, words)`. For other models, `words` has no
+    effect.
     """
     tokens: Tokenization = run.options.get("tokens", "spaces")
     longest = run.options.get("max_length")

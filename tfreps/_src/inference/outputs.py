@@ -284,7 +284,7 @@ def _kind(array: np.ndarray) -> str:
 
 
 def _shown(values: Sequence | Mapping) -> str:
-    """Returns a list or dict as text; long ones are shortened to their first elements."""
+    """Returns a list or dict as text, with at most its first `MOST_SHOWN` elements."""
     pairs = isinstance(values, Mapping)
     parts: Iterable[str] = map(repr, values)
     if isinstance(values, Mapping):

@@ -159,7 +159,7 @@ class SentenceEncoder:
         return self._chosen(layers).numpy()
 
     def _choose(self, layers: tf.Tensor) -> tf.Tensor:
-        """Selects or sums the layers, `[B, L+1, T, 2P]`, as the constructor argument `layers` says.
+        """Selects or sums the layers, `[B, L+1, T, 2P]`, according to `self.layers`.
 
         Returns the vectors as `dtype`: `[B, L+1, T, 2P]` for `"all"`, otherwise `[B, T, 2P]`.
         """

@@ -110,9 +110,10 @@ class TagStream:
 
     **Cost.** Memory and the number of tokens encoded per new token do not depend on the length
     of the stream, only on the windows, `max_pending`, and the length of the unfinished token and
-    span. Provisional tags are computed again in each update, for at most the undecided tokens.
+    span. Each update computes the provisional tags again.
 
-    **Confidences.** There are none: the probability of a tag depends on the text that follows.
+    **Confidences.** Updates contain no confidences, because the probability of a tag depends on the
+    text that follows.
 
     Args:
         tagger: `TextTagger`.
@@ -333,8 +334,8 @@ def _windows(tagger, look_ahead, context, stride):
     given = {"look_ahead": look_ahead, "context": context, "stride": stride}
     if tagger.model._reads_vectors:
         raise ValueError(
-            "A stream needs a model that reads only text, but this one reads vectors that `tfreps "
-            "embed` computed. Train the model on the biLM itself instead of stored vectors."
+            "A stream needs a model that reads only text, but this model reads vectors that "
+            "`tfreps embed` stored. Train the model on the biLM itself instead of stored vectors."
         )
     encoder = type(getattr(tagger.model, "encoder", tagger.model)).__name__
     known = tagger.model._window
@@ -342,8 +343,8 @@ def _windows(tagger, look_ahead, context, stride):
         for name, value in given.items():
             if value is not None:
                 raise ValueError(
-                    f"`{name}` does not apply to a model on a {encoder}, whose window of "
-                    f"{known[0]} tokens before and {known[1]} after is known; got {value}. Omit "
+                    f"`{name}` does not apply to a model on a {encoder}, which always reads "
+                    f"{known[0]} tokens before and {known[1]} after each token; got {value}. Omit "
                     f"`{name}`."
                 )
         left, right = known

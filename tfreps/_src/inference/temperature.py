@@ -140,7 +140,7 @@ def _has_mistakes(batch: Scored) -> bool:
 
 
 def _nll(batches: Sequence[Scored], temperature: float) -> tuple[float, float]:
-    """Returns the mean NLL per token, and the derivative of this mean with respect to 1/T."""
+    """Returns the mean NLL per token at a temperature T, and its derivative with respect to 1/T."""
     inverse = tf.constant(1 / temperature, "float32")
     run = crf_loss.traced(_nll_of_batch, False, batches[0].emissions.shape[-1])
     found = [[float(value) for value in run(inverse, batch)] for batch in batches]
@@ -178,7 +178,11 @@ def _times(score: tf.Tensor, inverse: tf.Tensor) -> tf.Tensor:
 
 
 def _zero(slope: Callable[[float], float]) -> float:
-    """Returns the temperature T at which `slope`, the derivative with respect to 1/T, is 0."""
+    """Returns the temperature with the lowest NLL.
+
+    `slope` is a function from a temperature T to the derivative of the NLL with respect to 1/T.
+    Raises a ValueError if this derivative is not 0 anywhere between `LOWEST` and `HIGHEST`.
+    """
     low, high = math.log(LOWEST), math.log(HIGHEST)
     if not slope(LOWEST) > 0 or not slope(HIGHEST) < 0:
         raise ValueError(

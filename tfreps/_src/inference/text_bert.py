@@ -92,7 +92,8 @@ class TextBert(LoadedModel):
             list of `TextVectors`, one per text, with the outputs of the last layer.
 
         Raises:
-            ValueError: If there is no tokenizer, or if `texts` is not a list of strings.
+            ValueError: If there is no tokenizer, or if `texts` is a single string or contains
+                anything but strings.
         """
         tokenizer = self._checked_tokenizer()
         texts = as_list("`texts`", texts)
@@ -113,7 +114,7 @@ class TextBert(LoadedModel):
         """Returns the attention of the model for a text, or for two texts as two segments.
 
         Args:
-            text: str. Raw text.
+            text: str. Raw text. It is not truncated.
             second: str. Second text, which is read as the second segment. Defaults to `None`.
 
         Returns:

@@ -113,9 +113,9 @@ class TextBiLM(LoadedModel):
             T the number of tokens in the text, and D the width of the vectors, `bilm.output_dim`.
 
         Raises:
-            ValueError: If `texts` is a single string or an entry is no text, the biLM has
-                `initial_state="carry"`, it reads token ids and there is no vocabulary, or `layers`
-                is invalid.
+            ValueError: If `texts` is a single string or an entry is not a text, if the biLM has
+                `initial_state="carry"`, if the biLM reads token ids and there is no vocabulary, or
+                if `layers` is invalid.
         """
         texts = as_list("`texts`", texts)
         key = layers if isinstance(layers, str | int) else tuple(layers)

@@ -89,7 +89,7 @@ class TextClassifier(WholeTextModel):
             list of `ClassifiedText`, one per text.
 
         Raises:
-            ValueError: If `texts` is a single string or an entry is no text, if the option
+            ValueError: If `texts` is a single string or an entry is not a text, if the option
                 `vectors` is missing for a model that reads stored vectors or is given for any other
                 model, or if `SequenceBatches` raises a ValueError.
             tf.errors.InvalidArgumentError: If a text, after truncation to `max_length`, has more

@@ -102,8 +102,8 @@ class TextEmbedder(WholeTextModel):
             `TextEmbeddings` with the texts and their vectors, float32 `[N, D]`.
 
         Raises:
-            ValueError: If `texts` is not an iterable of strings, or there is no prompt of that
-                name.
+            ValueError: If `texts` is not an iterable of strings, or if there is no prompt named
+                `prompt`.
             tf.errors.InvalidArgumentError: If a text, after truncation to `max_length`, has more
                 tokens than the model has position embeddings.
         """
@@ -123,10 +123,13 @@ class TextEmbedder(WholeTextModel):
         If `prompt` is `None`, the name is `default_prompt`. If both are `None`, returns `""`.
 
         Raises:
-            ValueError: If there is no prompt of that name.
+            ValueError: If there is no prompt with this name.
         """
         if prompt is not None and not self.prompts:
-            raise ValueError(f"`prompt` does not apply: the model has no prompts; got {prompt!r}.")
+            raise ValueError(
+                f"`prompt` must be None, because the model has no prompts; got {prompt!r}. Omit "
+                "`prompt`, or put the text of the prompt in front of each text."
+            )
         check_choice([*self.prompts, None], prompt=prompt)
         name = self.default_prompt if prompt is None else prompt
         return "" if name is None else self.prompts[name]
@@ -134,7 +137,8 @@ class TextEmbedder(WholeTextModel):
     def similarities(self, first: Iterable[str], second: Iterable[str]) -> np.ndarray:
         """Computes the cosine similarity of each text in `first` and each text in `second`.
 
-        Both lists are read with the prompt `default_prompt`. For other prompts, use `embed`.
+        The prompt named `default_prompt` is put in front of each text. For other prompts, use
+        `embed`.
 
         Args:
             first: iterable of N str.
@@ -166,8 +170,8 @@ class TextEmbedder(WholeTextModel):
             folder: str or path-like. Folder to write to; created if it does not exist.
 
         Raises:
-            ValueError: If the model has no BERT tokenizer, or `SentenceEmbedder.save_pretrained`
-                rejects it.
+            ValueError: If the model has no BERT tokenizer, or if `SentenceEmbedder.save_pretrained`
+                raises a ValueError because sentence-transformers cannot represent the model.
         """
         if self.tokenizer is None:
             raise ValueError(

@@ -115,7 +115,7 @@ class TextModel(LoadedModel):
         return found
 
     def _tokens_of(self, texts: Iterable[str | Sequence[str]]) -> list[list[str]]:
-        """Returns the tokens of each text; lists of tokens are used unchanged."""
+        """Returns a list of the tokens of each text; lists of tokens are used unchanged."""
         texts = as_list("`texts`", texts)
         rows = iter(self.tokenize([text for text in texts if isinstance(text, str)]))
         return [next(rows) if isinstance(text, str) else list(text) for text in texts]

@@ -133,7 +133,7 @@ class TextTagger(TextModel):
             list of `TaggedText`, one per text.
 
         Raises:
-            ValueError: If `texts` is a single string or an entry is no text, if a sentence for a
+            ValueError: If `texts` is a single string or an entry is not a text, if a sentence for a
                 BERT model has more than `max_length` pieces, if the option `vectors` is missing for
                 a model that reads stored vectors or is given for any other model, or if
                 `SequenceBatches` raises a ValueError.
@@ -182,8 +182,8 @@ class TextTagger(TextModel):
             list of lists of `TextSpan`, one list per text.
 
         Raises:
-            ValueError: If the tags have no scheme, `threshold` is out of range, or `tag` raises a
-                ValueError.
+            ValueError: If the tags have no scheme, if `threshold` is out of range, or if `tag`
+                raises a ValueError for the same texts and options.
             tf.errors.InvalidArgumentError: If a sentence has more tokens or pieces than the model
                 has position embeddings.
 
@@ -223,7 +223,7 @@ class TextTagger(TextModel):
         return self._span_finder_of[1]
 
     def _sentences(self, texts: Iterable[str | Sequence[str]]) -> list[Sentence]:
-        """Returns the `Sentence` of each text; lists of tokens are used unchanged."""
+        """Returns a list with the `Sentence` of each text; lists of tokens are used unchanged."""
         texts = as_list("`texts`", texts)
         raw = [text for text in texts if isinstance(text, str)]
         # "bert" is replaced by the tokenizer in the constructor.
@@ -246,7 +246,11 @@ class TextTagger(TextModel):
         return {"max_length": None, **options}
 
     def _text_spans(self, sentence: Sentence, spans: Any, probabilities: Any) -> list[TextSpan]:
-        """Returns a `TextSpan` for each row of `spans`, `[S, 3]`, that is not padding."""
+        """Returns a list with the `TextSpan` of each row of `spans` that is not padding.
+
+        A row of `spans`, int32 `[S, 3]`, contains the index of the span type, the start and the
+        end. `probabilities`, `[S]`, are the confidences of the spans.
+        """
         types = self.model.span_types
         return [
             sentence.span(types[kind], start, end, probability)
@@ -335,7 +339,7 @@ class TextTagger(TextModel):
         return TextAttention(names, probabilities[0].numpy())
 
     def _step_scores(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Returns the scores of transitions `[K, K]`, first tags `[K]` and last tags `[K]`."""
+        """Returns three arrays of scores: transitions `[K, K]`, start `[K]` and end `[K]`."""
         outputs = {"emissions": tf.zeros([1, 1, len(self.names)]), "mask": tf.ones([1, 1], "bool")}
         _, _, transitions, start, end = self.model._chain(outputs)
         return transitions.numpy(), start.numpy(), end.numpy()
@@ -371,7 +375,7 @@ class TextTagger(TextModel):
 
 
 def _without_overlaps(spans: list[TextSpan]) -> list[TextSpan]:
-    """Returns the spans in their order, except those that share tokens with a span kept before."""
+    """Returns a list of the spans that share no token with an earlier span of this list."""
     kept: list[TextSpan] = []
     for span in spans:
         if all(span.end <= other.start or other.end <= span.start for other in kept):
