@@ -93,7 +93,8 @@ def compare(
     Args:
         outputs: dict from strings `SIGNATURE/OUTPUT` to arrays. The outputs of the export.
         expected: dict from the name of each signature to a dict of the outputs of the model.
-        allowed: float. Largest difference that is accepted, defined as in `check_export`.
+        allowed: float. Largest difference that is accepted, relative to the largest value of the
+            output.
         texts: list of str. The texts from which the outputs were computed, for errors.
 
     Returns:

@@ -110,7 +110,7 @@ class ChainStream:
         return scores - scores.max(), ranks, previous
 
     def _agreed(self):
-        """Removes the first tokens on whose tags all survivors agree, and returns these tags."""
+        """Removes the first tokens on whose tags all survivors agree, and returns their tag ids."""
         if not self._size:
             return []
         alive = np.flatnonzero(self._scores > 0.5 * FORBIDDEN)
@@ -123,9 +123,10 @@ class ChainStream:
         return self._removed(_path(self._previous[:shared], states[0]))
 
     def _fixed(self):
-        """Removes the older half of the undecided tokens, and returns their tags in the best path.
+        """Removes the older half of the undecided tokens, and returns their tag ids, a list.
 
-        Survivors with another tag at the last of these tokens are dropped.
+        The tags come from the best path. Survivors with another tag at the last of these tokens
+        are dropped.
         """
         count = self._size - self._max_pending // 2
         path = _path(self._previous, _best(self._scores, self._ranks))
@@ -137,7 +138,7 @@ class ChainStream:
         return self._removed(path[:count])
 
     def _removed(self, tags):
-        """Removes the first `len(tags)` undecided tokens, and returns `tags`."""
+        """Removes the first undecided tokens, whose tag ids are the list `tags`; returns `tags`."""
         self._previous = self._previous[len(tags) :]
         self._size -= len(tags)
         self._first = np.arange(len(self._ranks))
@@ -159,7 +160,11 @@ def _path(pointers: list[np.ndarray], last: int) -> list[int]:
 
 
 def _best(scores: np.ndarray, ranks: np.ndarray) -> int:
-    """Returns the last tag of the best survivor; the lower rank decides between equal scores."""
+    """Returns the last tag id of the best path.
+
+    `scores` and `ranks`, `[K]`, belong to the path that ends in each tag. Among paths with equal
+    scores, the path with the lowest rank is the best.
+    """
     return int(np.where(scores == scores.max(), ranks, len(ranks)).argmin())
 
 

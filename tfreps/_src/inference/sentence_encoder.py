@@ -191,7 +191,10 @@ class SentenceEncoder:
     def _vectors(
         self, tokens: list[str], progress: Callable[[int], object] | None = None
     ) -> tf.Tensor:
-        """Computes the vectors of distinct tokens, float32 `[N, P]`, in small batches."""
+        """Computes the vectors of distinct tokens, float32 `[N, P]`, in small batches.
+
+        After each batch, `progress` is called with the number of tokens processed so far.
+        """
         parts = [tf.zeros([0, self.bilm.projection_dim])]
         for start in range(0, len(tokens), TOKENS_AT_ONCE):
             some = tokens[start : start + TOKENS_AT_ONCE]
