@@ -59,13 +59,13 @@ def test_refusals(tmp_path):
     file = EmbeddingsFile(path, OPTIONS)
     with pytest.raises(ValueError, match="Pass `resume=True` to continue it"):
         EmbeddingsFile(path, OPTIONS)
-    with pytest.raises(ValueError, match="layers 'top'; got layers 'all'"):
+    with pytest.raises(ValueError, match="layers 'top'; this call has layers 'all'"):
         EmbeddingsFile(path, {**OPTIONS, "layers": "all"}, resume=True)
     write(file, 0)
     file.finish({})
     with pytest.raises(ValueError, match="already exists"):
         EmbeddingsFile(path, OPTIONS)
-    with pytest.raises(ValueError, match="layers 'top'; got layers 'all'"):
+    with pytest.raises(ValueError, match="layers 'top'; this call has layers 'all'"):
         EmbeddingsFile(path, {**OPTIONS, "layers": "all"}, resume=True)
     path.write_text("something else")
     with pytest.raises(ValueError, match="was not written by `tfreps embed`"):
