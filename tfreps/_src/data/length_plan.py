@@ -17,8 +17,9 @@ class LengthPlan:
 
     Sentences are sorted by length. Starting with the shortest, sentences are added to a batch as
     long as it has at most `batch_size` sentences and their number times the longest length is at
-    most `batch_tokens`. A longer sentence forms a batch of its own. Lengths are first rounded up:
-    to a multiple of `length_multiple` if it is greater than 1, otherwise in steps of about 10% if
+    most `batch_tokens`. A sentence longer than `batch_tokens` forms a batch of its own. If
+    `batch_size` is `None`, the number of sentences is not limited. Lengths are first rounded up: to
+    a multiple of `length_multiple` if it is greater than 1, otherwise in steps of about 10% if
     `shuffle` is `True`.
 
     If `shuffle` is `True`, sentences of equal rounded length are permuted in every epoch, and so

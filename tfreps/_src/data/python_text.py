@@ -18,7 +18,7 @@ _BULLET = re.compile(r"\s*([-*+•]|\d+[.)])\s+")
 
 
 def python_documents() -> Iterator[tuple[str, str]]:
-    """Yields `(name, text)` of pydoc's help topics and of the docstrings of each source file."""
+    """Yields `(name, text)` for each of pydoc's help topics and each of `docstring_documents`."""
     from pydoc_data.topics import topics
 
     for name in sorted(topics):
@@ -27,9 +27,9 @@ def python_documents() -> Iterator[tuple[str, str]]:
 
 
 def docstring_documents() -> Iterator[tuple[str, str]]:
-    """Yields the docstrings of the standard library and installed packages, one document per file.
+    """Yields `(relative path, docstrings)` for each file of Python and the installed packages.
 
-    The docstrings are parsed from the source files; no module is imported.
+    `docstrings` is one text. It is parsed from the source file; no module is imported.
     """
     paths = sysconfig.get_paths()
     yield from docstrings(paths["stdlib"], leave_out=("site-packages", "dist-packages"))
@@ -40,7 +40,8 @@ def docstring_documents() -> Iterator[tuple[str, str]]:
 def docstrings(root: str, leave_out: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     """Yields `(relative path, text of all docstrings)` for each source file below a folder.
 
-    Folders of tests, of vendored packages, and those named in `leave_out` are skipped.
+    Folders that contain tests or vendored packages are skipped, and so are folders named in
+    `leave_out`.
     """
     others = {*leave_out, "test", "tests", "testing", "__pycache__", "_vendor", "idlelib"}
     for folder, folders, files in os.walk(root):

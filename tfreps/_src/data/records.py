@@ -30,7 +30,7 @@ def parse_record(line: str, place: str, format: str = "json") -> dict[str, Any]:
     """Returns the dict in a line that contains a JSON object or a Python dict literal.
 
     `format` is `"json"`, `"python"` (parsed by `ast.literal_eval`, which executes no code) or
-    `"either"`.
+    `"either"`. Any other line raises a ValueError whose message begins with `place`.
     """
     tried = {"either": ("json", "python")}.get(format, (format,))
     record = None

@@ -176,7 +176,11 @@ def refusal(path: str, block: TextBlock, token: str) -> str:
 
 
 def read_text(path: str | os.PathLike[str], encoding: str = "utf-8", in_lines: bool = True) -> str:
-    """Returns the text of a file that must not be empty, with its line endings unchanged."""
+    """Returns the text of a file with its line endings unchanged.
+
+    Raises a ValueError if the file is empty. If `in_lines` is True, a carriage return without a
+    line feed is an error, too.
+    """
     data = read_unpacked(path)
     if not data:
         raise ValueError(f"{path} is empty; expected a text file with at least one line.")

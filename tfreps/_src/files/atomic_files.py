@@ -101,7 +101,7 @@ def check_place(path: Path) -> None:
         raise ValueError(f"Cannot write to {path}: it is a folder. Give the path of a file.")
     if not target.parent.is_dir():
         parent = pathlib.Path(path).parent
-        # If `path` is a link, the missing folder is that of its target.
+        # If `path` is a link, the folder of the link's target may be missing.
         missing = target.parent if parent.is_dir() else parent
         raise ValueError(
             f"Cannot write to {path}: there is no folder {missing}. Create the folder first."
@@ -109,7 +109,11 @@ def check_place(path: Path) -> None:
 
 
 def _finish_file(temporary: pathlib.Path, target: pathlib.Path, durable: bool) -> None:
-    """Copies the permissions of `target` to `temporary`; if `durable`, first flushes it to disk."""
+    """Prepares the file `temporary` to replace `target`.
+
+    With `durable`, `temporary` is flushed to disk. If `target` exists, `temporary` gets its
+    permissions.
+    """
     if durable:
         with open(temporary, "rb+") as file:
             os.fsync(file.fileno())

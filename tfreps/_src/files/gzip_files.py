@@ -11,12 +11,12 @@ GZIP_ERRORS = (gzip.BadGzipFile, zlib.error, EOFError)
 
 
 def open_unpacked(path: str | os.PathLike[str]) -> gzip.GzipFile | io.BufferedReader:
-    """Opens a file for reading bytes; a file named `*.gz` is decompressed."""
+    """Returns a file, opened for reading bytes; a file named `*.gz` is decompressed."""
     return gzip.open(path) if os.fspath(path).endswith(".gz") else open(path, "rb")
 
 
 def read_unpacked(path: str | os.PathLike[str]) -> bytes:
-    """Reads all bytes of a file; a file named `*.gz` is decompressed."""
+    """Returns all bytes of a file; a file named `*.gz` is decompressed."""
     try:
         with open_unpacked(path) as file:
             return file.read()

@@ -10,11 +10,11 @@ import numpy as np
 
 # Highest compression ratio of gzip, the usual filter of HDF5.
 LARGEST_RATIO = 1032
-LARGEST_BLOCK = 2**24  # number of bytes up to which a chunk may be larger than its array
+LARGEST_BLOCK = 2**24  # a chunk of at most this many bytes may be larger than its array
 
 
 def open_hdf5(path: str | os.PathLike[str], what: str = "an HDF5 file") -> h5py.File:
-    """Opens an HDF5 file for reading; errors describe the expected file as `what`."""
+    """Returns an HDF5 file, opened for reading; errors describe the expected file as `what`."""
     if not os.path.isfile(path):
         raise ValueError(f"{path}: expected {what}; the file does not exist. Check the path.")
     try:

@@ -16,6 +16,20 @@ class ModelCard:
 
     The text begins with YAML front matter for the Hugging Face Hub. Unknown values are omitted or
     marked as unknown, so that the author can add them.
+
+    Args:
+        title: str. Heading of the card.
+        description: str. Markdown text below the heading.
+        load: str. Python code that loads the model.
+        sizes: dict from names to values, such as the number of parameters.
+        library: str. Library that loads the model, for the Hub. Defaults to `"tfreps"`.
+        task: str. Pipeline tag of the Hub. Omitted if `None`, the default.
+        tags: sequence of str. Tags of the Hub. Defaults to `("tfreps",)`.
+        license: str. Name of the license. Defaults to `"unknown"`.
+        training: dict from the options of the training run to their values.
+        data: dict from parts of the data, such as `"train"`, to names of files.
+        metrics: dict as returned by `measured`.
+        unfinished: str. Sentence that says that training is incomplete. Defaults to `""`.
     """
 
     title: str

@@ -12,7 +12,7 @@ import tensorflow as tf
 
 
 def load_saved_model(folder: str | os.PathLike[str], tags: Sequence[str] | None = None) -> Any:
-    """Loads a SavedModel, and imports TensorFlow Text if the model needs its operations.
+    """Returns a loaded SavedModel; imports TensorFlow Text if the model needs its operations.
 
     Raises:
         ValueError: If the model needs TensorFlow Text, which is not installed.

@@ -6,7 +6,7 @@ import re
 
 from tfreps._src.files.lfs_pointers import refuse_pointer
 
-MARKS = {  # UTF-32 comes first, because its little-endian mark starts with that of UTF-16
+MARKS = {  # UTF-32 comes first: the UTF-32LE mark starts with the UTF-16LE mark
     codecs.BOM_UTF32_LE: "UTF-32",
     codecs.BOM_UTF32_BE: "UTF-32",
     codecs.BOM_UTF16_LE: "UTF-16",
@@ -171,7 +171,7 @@ def check_unicode(text: str, location: str) -> str:
 
 
 def wide_encoding(data: bytes) -> str | None:
-    """Returns the name of the encoding if data look like UTF-16 or UTF-32; otherwise `None`."""
+    """Returns `"UTF-16"`, `"UTF-32LE"` or similar if data look like it, otherwise `None`."""
     for mark, name in MARKS.items():
         if data.startswith(mark):
             return name

@@ -39,7 +39,8 @@ def read_bert(options, say, pooler=False):
 def check_sentences(data, bert):
     """Raises a ValueError if a tagged sentence in `data` is too long for the BERT model.
 
-    `data` is a dict from the names of the parts of the data to lists of sentences.
+    `data` is a dict from names, such as `"train"`, to lists of `TaggedSentence`. If `bert` is
+    `None`, no sentence is checked.
     """
     if bert is not None:
         sentences = list(itertools.chain(*data.values()))

@@ -161,7 +161,7 @@ class _Training:
         self.loop.begin()
 
     def fit_epoch(self) -> bool:
-        """Runs one epoch, or the rest of one, and returns True if it was the last one."""
+        """Runs the remaining steps of the epoch, and returns True if training ends after them."""
         position, checkpoints = self.position, self.checkpoints
         position.first_step = checkpoints.step - position.batch
         self.log.first_batch = position.batch
@@ -203,8 +203,8 @@ class _Training:
     def progress(self) -> dict[str, Any]:
         """Returns how much of the training is complete, as a dict for results.json.
 
-        The entries are `unit`, `"step"` or `"epoch"`, and `done` and `planned`, numbers of such
-        units.
+        `unit` is `"step"` or `"epoch"`. `done` and `planned` are the numbers of finished and of
+        planned steps or epochs.
         """
         total = getattr(self.batches, "total_steps", None)
         if total is not None:
@@ -245,8 +245,8 @@ class DataPosition:
     def at_step(self, step: int) -> dict[str, Any]:
         """Returns the position after `step` steps of the run, as a dict for a checkpoint.
 
-        The entries are `epoch`, the number of its finished batches `batch` and, if the batches have
-        a state of their own, `data`.
+        `epoch` is the number of the epoch, from 0, and `batch` is the number of finished batches in
+        this epoch. `data` is the result of `batches.state`, if `batches` has this method.
         """
         found = {"epoch": self.epoch, "batch": step - self.first_step}
         if hasattr(self.batches, "state"):

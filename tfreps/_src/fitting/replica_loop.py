@@ -28,7 +28,7 @@ class FitLoop:
         epoch: int,
         validation: "tf.data.Dataset[Any] | None" = None,
     ) -> None:
-        """Runs one epoch; see `ReplicaLoop.fit_epoch`."""
+        """Trains the model for one epoch; the arguments are the same as in `ReplicaLoop`."""
         self.model.fit(
             dataset,
             steps_per_epoch=steps,
@@ -45,7 +45,7 @@ class FitLoop:
         dataset: "tf.data.Dataset[Any]",
         callbacks: keras.callbacks.CallbackList | None = None,
     ) -> dict[str, float]:
-        """Evaluates the model; see `ReplicaLoop.evaluate`."""
+        """Returns a dict from the names of the metrics to their values on a data set."""
         return self.model.evaluate(dataset, callbacks=callbacks, return_dict=True, verbose=0)
 
 
@@ -54,7 +54,7 @@ class ReplicaLoop:
 
     It does what Keras's `fit` and `evaluate` do, for batches that Keras cannot divide among
     replicas and for strategies that Keras 3.15 does not support (`MultiWorkerMirroredStrategy`,
-    Keras issue 20585). Every replica gets the whole batch and computes its own rows of it. From the
+    Keras issue 20585). Every replica gets the whole batch, of which it computes some rows. From the
     same weights, a step with N replicas therefore has the gradients of a step on one device: the
     norm of the difference is at most 2e-6 times the norm of the gradients, if dropout is 0 (see
     `begin`). Over many steps, optimizers such as Adam increase this difference. With `own_batches`,
@@ -167,8 +167,8 @@ class ReplicaLoop:
     def _function(self, name: str, dataset: "tf.data.Dataset[Any]") -> Callable[..., Any]:
         """Returns a function that runs a step on a batch of a data set.
 
-        It is traced once for all shapes, so that a resumed run, which may begin with a batch of a
-        different shape, rounds in the same way.
+        The function is traced once for all shapes, so that a resumed run, which may begin
+        with a batch of a different shape, rounds in the same way.
         """
         specs = dataset.element_spec
         key = name, str(specs)

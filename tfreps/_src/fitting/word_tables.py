@@ -34,7 +34,7 @@ class WordTable(NamedTuple):
 
 
 def read_word_table(options, indexer, say) -> WordTable:
-    """Adds the words of the file `options.vectors` to the vocabulary, and reads all vectors.
+    """Returns a vocabulary that includes the words of the file `options.vectors`, with vectors.
 
     The words of the training data come first in the vocabulary, followed by words of the file in
     the order of the file. The vocabulary has at most `options.max_vocabulary` words. If this option

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 VIEWS = ("map", "curves", "surface")
-MOST_LINES = 200  # limit per direction of a surface; further positions are left out
+MOST_LINES = 200  # maximum number of positions that are drawn per axis of a surface
 
 
 def position_map_figure(table: "ArrayLike", title: str = "") -> "Figure":

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 
 class Scores(TypedDict):
-    """Scores of one class, or means over classes."""
+    """Scores of one class, or means over classes. `support` is the number of true examples."""
 
     precision: float
     recall: float
