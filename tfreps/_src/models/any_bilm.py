@@ -35,7 +35,7 @@ class AnyBiLM(WholeModel, keras.Model):
     max_batch_size: int
 
     def _add_layers(self, token_encoder: keras.layers.Layer) -> None:
-        """Builds the token encoder and the LSTMs, and adds the variables of the stored states."""
+        """Builds the token encoder and the LSTMs, and creates variables for the stored states."""
         check_choice(INITIAL_STATES, initial_state=self.initial_state)
         check_integers(1, max_batch_size=self.max_batch_size)
         self.token_encoder = token_encoder
@@ -93,7 +93,7 @@ class AnyBiLM(WholeModel, keras.Model):
         raise NotImplementedError
 
     def _boundary_ids(self) -> tuple[Any, Any]:
-        """Returns the ids of the sentence start and end, int32 `[C]` or ints."""
+        """Returns the ids of the sentence start and end: a tuple of two int32 `[C]` or two ints."""
         raise NotImplementedError
 
     def _of_strings(self, strings: tf.Tensor) -> tf.Tensor:
@@ -117,12 +117,12 @@ class AnyBiLM(WholeModel, keras.Model):
 
     @property
     def _state_names(self):
-        """Names of the final states in the output: a hidden and a cell state per direction."""
+        """List of the names of the final states in the output, such as `"forward_hidden"`."""
         return list(self._state_shapes)
 
     @property
     def _state_shapes(self):
-        """Shape `(num_layers, width)` of each of the final states of a sentence, by name."""
+        """Dict from the name of each final state to its shape for one sentence, `[L, width]`."""
         directions = ["forward", "backward"][: len(self.bilstm.directions)]
         widths = {"hidden": self.projection_dim, "cell": self.units}
         return {
@@ -132,7 +132,7 @@ class AnyBiLM(WholeModel, keras.Model):
         }
 
     def _input_signatures(self):
-        """Returns the input specs: the ids, by themselves or in a dict (see `ExportMethods`)."""
+        """Returns the input specs; see `ExportMethods._input_signatures`."""
         return [feature("ids", *self._ids_sizes), {self._ids_name: self._ids_spec()}]
 
     def _ids_spec(self) -> tf.TensorSpec:
@@ -146,7 +146,7 @@ class AnyBiLM(WholeModel, keras.Model):
             ids: int. Ids of tokens, `[..., C]`, or `[...]` for a model that reads token ids.
 
         Returns:
-            float32, shape `[..., P]`.
+            float32, shape `[..., P]`, where `P` is `projection_dim`.
 
         Raises:
             tf.errors.InvalidArgumentError: If an id is out of range.
@@ -160,9 +160,9 @@ class AnyBiLM(WholeModel, keras.Model):
             ids: int, as for `encode_tokens`.
 
         Returns:
-            Tuple `(vectors, which)`: the vectors of the D distinct tokens, float32 `[D, P]`, and
-            the row of each token in them, int32 `[...]`. `encode_tokens` returns
-            `tf.gather(vectors, which)`.
+            Tuple `(vectors, which)`. `vectors` is float32 `[D, P]`, the vectors of the D distinct
+            tokens. `which` is int32 `[...]`, the row of `vectors` that belongs to each token.
+            `encode_tokens` returns `tf.gather(vectors, which)`.
         """
         return self.token_encoder._encode_distinct(ids)
 
@@ -205,11 +205,11 @@ class AnyBiLM(WholeModel, keras.Model):
             state.assign(output[name])
 
     def _warm_up_sentence(self) -> tf.Tensor:
-        """Returns the sentence that `warm_up` reads by default: one without tokens."""
+        """Returns the default sentence of `warm_up`: no tokens, int32 `[1, 0]` or `[1, 0, C]`."""
         return tf.zeros([1, 0, *self._ids_sizes], "int32")
 
     def with_initial_state(self: Copy, initial_state: InitialState) -> Copy:
-        """Returns a copy of this model with a different `initial_state`.
+        """Returns a copy of this model, with its weights, that has a different `initial_state`.
 
         Args:
             initial_state: `"zero"`, `"warm"` or `"carry"`; see `BiLM`. With `"warm"`, `warm_up` is
@@ -263,7 +263,7 @@ class AnyBiLM(WholeModel, keras.Model):
         return tf.cast(tf.clip_by_value(ids, max(ids.dtype.min, -1), largest), "int32")
 
     def _with_boundaries(self, ids, lengths):
-        """Adds a start and an end to sentences whose padding comes last.
+        """Adds a sentence start and a sentence end to each sentence. Padding must come last.
 
         Args:
             ids: int32, shape `[B, T, C]` (with one id per token, `[B, T]`). 0 on padding.
@@ -289,7 +289,7 @@ class AnyBiLM(WholeModel, keras.Model):
         return after(check, lengths)
 
     def _fixed_state(self, batch_size):
-        """Returns the state that each row of a batch starts from: one `LSTMState` per direction."""
+        """Returns the initial states of a batch, as a tuple of one `LSTMState` per direction."""
         if self.initial_state == "zero":
             return tuple(d.get_initial_state(batch_size) for d in self.bilstm.directions)
         kept = [tf.convert_to_tensor(state) for state in self.kept_states]

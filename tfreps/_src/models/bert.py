@@ -42,7 +42,7 @@ class BertEncoder(PublishedEncoder, WholeModel, keras.Model):
 
         x_0 = dropout(embedding_norm(token_table[id] + position_p + segment_table[segment]))
         x_0 = x_0 @ embedding_kernel + embedding_bias       (if embedding_dim != hidden_dim)
-        x_l = block_l(x_{l-1})          l = 1 .. L, with L = num_layers
+        x_l = TransformerBlock_l(x_{l-1})       l = 1 .. L, with L = num_layers
         pooled_output = pooler_activation(x_L of the first token @ pooler_kernel + pooler_bias)
 
     The defaults are those of BERT-base. DistilBERT corresponds to `num_segments=0` and
@@ -224,7 +224,7 @@ class BertEncoder(PublishedEncoder, WholeModel, keras.Model):
         return outputs
 
     def _input_signatures(self):
-        """Returns the input specs: token ids, in a dict or by themselves (see `ExportMethods`)."""
+        """Returns the input specs; see `ExportMethods._input_signatures`."""
         ids = feature("token_ids")
         segment_ids = feature("segment_ids")
         return [*with_optional([ids], segment_ids, feature("mask", dtype="bool")), ids]
@@ -236,22 +236,22 @@ class BertEncoder(PublishedEncoder, WholeModel, keras.Model):
             features: dict or int tensor. The features, as passed to `call`.
 
         Returns:
-            float32, shape `[B, num_layers, num_heads, T, T]`. The last two axes are the token that
-            attends and the token that it attends to. Rows of real tokens sum to 1; rows and columns
-            of padding are zero.
+            float32, shape `[B, num_layers, num_heads, T, T]`. The second-to-last axis is the token
+            that attends, and the last axis is the token that it attends to. Rows of real tokens sum
+            to 1; rows and columns of padding are zero.
         """
         kept = []
         self._read(features, False, kept)
         return tf.stack(kept, axis=1)
 
     def enable_lora(self, rank: int) -> None:
-        """Freezes all weights, and adds low-rank adapters (LoRA) to the encoder's dense layers.
+        """Freezes all weights, and adds low-rank adapters (LoRA) to the Transformer layers.
 
             kernel = frozen_kernel + lora_kernel_a @ lora_kernel_b
 
         `lora_kernel_b` starts as zeros, so that the outputs do not change. Only the adapters are
-        trained. `save` stores their sums with the frozen kernels: the loaded model has ordinary
-        weights, which are all trainable. The optimizer state of the adapters is not stored.
+        trained. `save` stores the sums `kernel`, so the loaded model has ordinary weights, which
+        are all trainable. The optimizer state of the adapters is not stored.
 
         Args:
             rank: int. Width of the adapters, at least 1: the columns of `lora_kernel_a` and the
@@ -284,17 +284,9 @@ class BertEncoder(PublishedEncoder, WholeModel, keras.Model):
                 dense.enable_lora(rank)
 
     def _read(self, features, training, kept=None):
-        """Computes the outputs of all layers.
+        """Returns the list that `read_blocks` returns, and the mask: bool `[B, T]`.
 
-        Args:
-            features: The features, as passed to `call`.
-            training: bool. Whether to apply dropout.
-            kept: list. The attention probabilities of each layer are appended to this list. If
-                `None` (the default), they are not kept.
-
-        Returns:
-            Tuple `(layers, mask)`. `layers` is a list of `x_0` and the output of each layer,
-            float32 `[B, T, D]`. `mask` is bool `[B, T]`, True on real tokens.
+        If `kept` is a list, the attention probabilities of each layer are appended to it.
         """
         ids, segment_ids, mask = self._inputs(features)
         x = rows_of_distinct(self.token_embedding, ids, self.vocabulary_size)  # [B, T, E]
@@ -311,7 +303,9 @@ class BertEncoder(PublishedEncoder, WholeModel, keras.Model):
         features = features if isinstance(features, dict) else {"token_ids": features}
         for theirs, ours in FOREIGN.items():
             if theirs in features:
-                raise ValueError(f"`features` must not have `{theirs}`; pass it as `{ours}`.")
+                raise ValueError(
+                    f"`features` must not have the key `{theirs}`; rename it to `{ours}`."
+                )
         if "token_ids" not in features:
             raise ValueError(
                 f"`features` must have the key `token_ids`; got {sorted(features)}. Create the "

@@ -31,7 +31,7 @@ class BertPretrainer(PublishedPretrainer, OwnLossModel, keras.Model):
         loss = sum_m w_m NLL(masked_ids_m) / sum_m w_m  +  mean_b NLL(next_sentence_labels_b)
 
     NLL is the negative log-likelihood under the softmax of the logits, and the weights `w_m` are
-    the `masked_weights`. The token table is that of the encoder, and `v_m` has the width of its
+    the `masked_weights`. `token_table` is the encoder's token table, and `v_m` is as wide as its
     rows. Logits are computed only at masked positions. The model is trained with Keras's `fit` on
     batches such as those of `tfreps.data.MaskedLMBatches`. The targets are part of the features, so
     `compile` needs only an optimizer.

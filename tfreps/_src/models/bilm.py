@@ -178,7 +178,7 @@ class BiLM(PublishedBiLM, AnyBiLM):
     def _encode_distinct(self, ids):
         if self.vocabulary_size is None:
             return super()._encode_distinct(ids)
-        # Each distinct row is looked up once, so that the sparse gradient has distinct rows.
+        # Each distinct id is looked up once, so that the sparse gradient repeats no row.
         distinct, which = distinct_rows(tf.reshape(ids, [-1]))
         message = f"Token ids must lie in 0..{self.vocabulary_size}."
         distinct = checked_ids(distinct, self.vocabulary_size + 1, message)

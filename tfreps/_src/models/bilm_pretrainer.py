@@ -24,9 +24,9 @@ class BiLMPretrainer(OwnLossModel, keras.Model):
         objective = 1/G * sum over the G directions of (sum of NLL / batch size)
 
     NLL is the negative log-likelihood of a token. As in bilm-tf, the objective is the mean loss of
-    the directions times the number of unroll steps. Training carries the LSTM state from batch
-    to batch; evaluation starts each row from the biLM's fixed state (zeros or the warm state) and
-    uses the full softmax. A model trained only on carried states can perform poorly when a sentence
+    the directions times the number of tokens per row (unroll steps). Training carries the LSTM
+    state from batch to batch; evaluation starts each row from the biLM's fixed state (zeros or the
+    warm state) and uses the full softmax. A model trained only on carried states can perform poorly when a sentence
     starts from the fixed state; with `reset_probability`, some rows start from the fixed state in
     training, too.
 
@@ -255,7 +255,7 @@ class BiLMPretrainer(OwnLossModel, keras.Model):
         return self._update_perplexities(nll, mask)
 
     def predict(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Raises a ValueError: Keras would join the directions of all batches on the first axis."""
+        """Raises a ValueError, because Keras would join the batches on the axis of directions."""
         raise ValueError(
             f"`predict` does not apply to a {type(self).__name__}, whose first output has the "
             "directions, not the texts, on its first axis. Call the model on each batch, or use "
@@ -282,16 +282,16 @@ class BiLMPretrainer(OwnLossModel, keras.Model):
         return {metric.name: metric.result() for metric in used}
 
     def _carried_state(self):
-        """Returns the state that training continues from, as a tuple of `LSTMState`.
+        """Returns the states that training continues from, as one `LSTMState` per direction.
 
-        On a replica of a strategy, this is the state of the rows that the replica computes.
+        On a replica of a strategy, these are the states of the rows that the replica computes.
         """
         first, end = own_rows(self.batch_size)
         return unflatten_states([tf.convert_to_tensor(kept)[first:end] for kept in self.carried])
 
     @property
     def _common_seeds(self):
-        """Seeds that all replicas share, because each draw is for all rows of a global batch."""
+        """Seed variables that are equal on all replicas: each draw is for a whole global batch."""
         return [self.seed_generator.state]
 
     @property

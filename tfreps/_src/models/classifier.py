@@ -230,7 +230,7 @@ class Classifier(PublishedClassifier, SentenceLossModel, keras.Model):
         return self.labels
 
     def fit(self, x: Any = None, *args: Any, **kwargs: Any) -> keras.callbacks.History:
-        """Trains the model like `keras.Model.fit`.
+        """Trains the model; arguments and result are those of `keras.Model.fit`.
 
         Raises:
             ValueError: If an argument does not apply to the model, `x` consists of texts, tokens or

@@ -8,7 +8,8 @@ def copy_weights(target, source, parts=None) -> None:
 
     `parts` are paths of layers that both models have, such as `"token_encoder"` or `"blocks/0"` for
     `blocks[0]`, or of single weights, such as `"softmax/bias"`. Both models must be built, and
-    weights of the same name must have the same shape; otherwise, no weight is copied.
+    weights of the same name must have the same shape. Otherwise, a ValueError is raised and no
+    weight is copied.
     """
     ours = _selected(target, parts)
     theirs = _selected(source, parts)
@@ -43,7 +44,7 @@ def changed_copy(model, **changes):
 
 
 def weights_by_name(layer) -> dict:
-    """Returns all weights of a layer or model by path, such as `"blocks/0/expand/kernel"`.
+    """Returns a dict from paths, such as `"blocks/0/expand/kernel"`, to the weights of a model.
 
     If several weights have the same name, `_1` is appended to the name of the second, and so on.
     """

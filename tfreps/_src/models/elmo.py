@@ -171,7 +171,7 @@ class Elmo(PublishedElmo, WholeModel, keras.Model):
         return self.bilm._input_signatures()
 
     def _frozen_by_options(self):
-        """Returns the biLM if it is not fine-tuned, and the mixes if their weights are fixed."""
+        """Returns a list of the biLM, unless it is fine-tuned, and the mixes with fixed weights."""
         fixed = [] if self.mix_weights is None else [*self.mixes]
         return fixed if self.fine_tune else [self.bilm, *fixed]
 

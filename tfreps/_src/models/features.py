@@ -28,7 +28,10 @@ def with_optional(required, *optional):
 
 
 def check_features(features, needed, reader):
-    """Raises a ValueError if `features` is not a dict or lacks one of the `needed` features."""
+    """Raises a ValueError if `features` is not a dict or lacks one of the `needed` features.
+
+    `reader` is the name of the model, for the message.
+    """
     if not isinstance(features, dict):
         raise ValueError(
             f"`features` for {reader!r} must be a dict with {', '.join(needed)}, such as the "

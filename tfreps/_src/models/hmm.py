@@ -47,7 +47,7 @@ class HMMTagger(SentenceTagger, WholeModel, keras.Model):
         unknown_id: int. Token id of tokens outside the vocabulary (`<UNK>`). Defaults to 3.
         unknown: `"uniform"` or `"hapax"`. With `"uniform"`, an unknown token has the probability
             1/K under each of the K tags. With `"hapax"`, the counts of all tokens that occur once
-            are added to those of the unknown token. Defaults to `"uniform"`.
+            are added to the counts of the unknown token. Defaults to `"uniform"`.
         use_end: bool. Whether to model the probability that a sentence ends after a tag.
             Defaults to `False`.
         temperature: float. Number by which log p(tokens, tags) is divided in `marginals`, in the
@@ -131,7 +131,7 @@ class HMMTagger(SentenceTagger, WholeModel, keras.Model):
         return {"emissions": emissions, "mask": mask, "log_likelihood": log_likelihood}
 
     def _input_signatures(self):
-        """Returns the input specs: token ids, by themselves or in a dict (see `ExportMethods`)."""
+        """Returns the input specs; see `ExportMethods._input_signatures`."""
         ids = feature("token_ids")
         mask = feature("mask", dtype="bool")
         return [ids, *with_optional([ids], mask)]
@@ -267,7 +267,7 @@ class HMMTagger(SentenceTagger, WholeModel, keras.Model):
             check: bool. Whether to require that each tag occurs. Defaults to `True`.
 
         Raises:
-            ValueError: If the number of tokens or tags differs from that of the model, `check` is
+            ValueError: If the model has another number of tokens or tags, `check` is
                 `True` and a tag does not occur, `smoothing` and `floor` are both given, or one of
                 them is invalid.
         """

@@ -77,10 +77,7 @@ class HMMCounts:
         )
 
     def with_unknown(self, unknown_id):
-        """Returns a copy in which the token `unknown_id` also has the counts of all rare tokens.
-
-        Rare tokens are those that occur once.
-        """
+        """Returns a copy that adds the counts of all tokens that occur once to `unknown_id`."""
         emissions = self.emissions.copy()
         hapaxes = emissions.sum(1) == 1
         hapaxes[unknown_id] = False

@@ -51,15 +51,15 @@ def encoded(encoder: keras.Model, features: object, training: bool = False) -> d
     mask = outputs["mask"] if "mask" in outputs else hidden_mask(x)
     if mask is None and creates_mask(encoder):
         raise ValueError(
-            "`encoder` must return its mask, because a layer or operation after the one that "
-            "creates it has dropped it; got an output without a mask. Padding would count as real. "
+            "`encoder` must return its mask, because a layer or operation of the Keras model "
+            "drops it; got an output without a mask, so padding would count as real tokens. "
             f"{BY_NAME} {_THEN}."
         )
     return {**outputs, "mask": full_mask(mask, x)}
 
 
 def check_masks(encoder: keras.Model) -> None:
-    """Raises a ValueError for a Keras model in which Keras computes a wrong mask."""
+    """Raises a ValueError if Keras computes a wrong mask in a functional or Sequential model."""
     if _has_graph(encoder):
         check_merged_masks(encoder, _THEN)
 

@@ -29,11 +29,11 @@ class LinearEncoder(WholeModel, keras.Model):
               + sum_o trigram_o[id(t+o), id(t+o+1), id(t+o+2)]
 
     If `units` is the number of tags, `Tagger(..., use_projection=False, dropout=0.0)` on this
-    encoder is a linear CRF, like that of CRFsuite. In CRFsuite's notation, the features w[-1],
+    encoder is a linear CRF, as in CRFsuite. In CRFsuite's notation, the features w[-1],
     w[0], w[1], w[-1]|w[0] and w[0]|w[1] correspond to `unigram_offsets=(-1, 0, 1)` and
-    `bigram_offsets=(-1, 0)`. Positions before the start of a text have an id of their own, and so
-    do positions after its end. Pairs are hashed into `num_buckets` table rows for each offset, so
-    different pairs may share a row: with 50,000 distinct pairs and the default of 2 ** 18 rows,
+    `bigram_offsets=(-1, 0)`. Positions before the start of a text have an id of their own, and
+    positions after its end another. Pairs are hashed into `num_buckets` table rows for each offset,
+    so different pairs may share a row: with 50,000 distinct pairs and the default of 2 ** 18 rows,
     about one pair in six does. Texts have about three times as many distinct triples as pairs, so
     tables of triples have four times as many rows.
 
@@ -149,7 +149,7 @@ class LinearEncoder(WholeModel, keras.Model):
 
     @property
     def _window(self):
-        """Numbers of tokens to the left and to the right that affect the output of a token."""
+        """Tuple `(left, right)`: how many tokens on each side affect the output of a token."""
         parts = self.unigram_offsets, self.bigram_offsets, self.trigram_offsets
         ends = [offset + n for n, offsets in enumerate(parts) for offset in offsets]
         starts = [offset for offsets in parts for offset in offsets]

@@ -56,10 +56,10 @@ class ExportMethods:
 
         The SavedModel has one function, `serve`, which returns the outputs of the model with
         `training=False`; for a tagger, those of `tag`. Loaded with `tf.saved_model.load` or
-        `keras.layers.TFSMLayer`, it accepts each form of the inputs that the model does. For
-        servers, the signatures `serve` and `serving_default` accept the form with the required
-        inputs alone. In these signatures, an output that is a list or tuple becomes one output per
-        item, `name_0`, `name_1` and so on.
+        `keras.layers.TFSMLayer`, it accepts every form of input that the model accepts. For
+        servers, the signatures `serve` and `serving_default` accept only the form that
+        contains the required inputs. In these signatures, an output that is a list or tuple
+        becomes one output per item, `name_0`, `name_1` and so on.
 
         Args:
             filepath: str. Folder of the SavedModel. An existing SavedModel is replaced.

@@ -58,7 +58,7 @@ class OwnLossModel(WholeModel):
     def fit(
         self, x: Any = None, y: Any = None, *args: Any, **kwargs: Any
     ) -> keras.callbacks.History:
-        """Trains the model like `keras.Model.fit`.
+        """Trains the model; arguments and result are those of `keras.Model.fit`.
 
         Raises:
             ValueError: If an argument does not apply to the model, `x` consists of texts, tokens or
@@ -73,7 +73,7 @@ class OwnLossModel(WholeModel):
             raise
 
     def evaluate(self, x: Any = None, y: Any = None, *args: Any, **kwargs: Any) -> Any:
-        """Evaluates the model like `keras.Model.evaluate`, but always returns floats.
+        """Evaluates the model like `keras.Model.evaluate`, and returns floats, not tensors.
 
         Raises:
             ValueError: If an argument does not apply to the model, `x` consists of texts, tokens or
@@ -129,7 +129,7 @@ TARGETS_IN_FEATURES = {
 
 
 def features_of(data, model):
-    """Returns the features of a batch; raises a ValueError if it also has `y` or weights."""
+    """Returns the features of a batch. Raises a ValueError if the batch has `y` or weights."""
     x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(data)
     if y is not None or sample_weight is not None:
         raise ValueError(

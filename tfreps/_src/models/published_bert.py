@@ -260,8 +260,8 @@ class PublishedPretrainer(PresetMethods):
         Raises:
             ValueError: If `next_label` is not 0 or 1, if Hugging Face transformers does not support
                 the encoder (see `BertEncoder.save_pretrained`), if the encoder is a DistilBERT or
-                ELECTRA and the model has a next-sentence head or an `activation` other than that of
-                the family's masked-token head, or if the folder contains
+                ELECTRA and the model has a next-sentence head or an `activation` that the family's
+                masked-token head does not use, or if the folder contains
                 `model.safetensors.index.json`.
         """
         model_files().save_pretrained(self, folder, next_label)

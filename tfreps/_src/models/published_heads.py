@@ -95,7 +95,7 @@ class PublishedClassifier(PresetMethods):
                 is given, the labels are `"next"` and `"other"`, in the order of the checkpoint.
                 Defaults to `False`.
             dropout: float in [0, 1). Dropout rate of the head's input. If `None` (the default), it
-                is that of the checkpoint.
+                is the checkpoint's rate.
             class_weights: sequence of float. Factors of the losses, as in `Classifier`. Defaults to
                 `None`.
             trainable: bool. Whether the model is trainable. If `None` (the default), it is.
@@ -228,7 +228,7 @@ class PublishedTagger(PresetMethods):
             constrain: str. Which transitions are forbidden, as in `Tagger`. If `None` (the
                 default), it is `"both"`.
             dropout: float in [0, 1). Dropout rate of the head's input. If `None` (the default), it
-                is that of the checkpoint.
+                is the checkpoint's rate.
             trainable: bool. Whether the model is trainable. If `None` (the default), it is.
             dtype: str or `keras.DTypePolicy`. Data type of the head. If `None` (the default), it is
                 Keras's default.

@@ -66,7 +66,7 @@ class ReplicaSteps:
         super()._maybe_symbolic_build(data_batch=data_batch)
 
     def _get_metrics_result_or_logs(self, logs):
-        """Returns the metrics over all replicas; Keras would average the replicas' metrics."""
+        """Returns a dict of the metrics over all replicas; Keras would average over replicas."""
         if self.distribute_strategy.num_replicas_in_sync == 1:
             return super()._get_metrics_result_or_logs(logs)
         results = self.get_metrics_result()

@@ -34,7 +34,7 @@ class SentenceEmbedder(PublishedEmbedder, SentenceLossModel, keras.Model):
         loss = 1/B * sum_i weight_i * (cos(first_i, second_i) - y_i)^2
 
     The first is used without `y`: `second_i` belongs to `first_i`, and all other texts of the batch
-    (`second` and, if given, `third`, which may contain texts that are hard to tell apart) are its
+    (`second` and, if given, `third`, which may contain texts similar to `first`) are its
     negatives. The second is used if `y`, the similarity of the texts, is given.
 
     The model computes the loss itself, so training needs only `model.compile(optimizer)` and
@@ -188,8 +188,8 @@ def _are_pairs(features):
 def _cosines(vectors):
     """Returns the cosines of each first text with all C other texts of the batch, `[B, C]`.
 
-    `vectors` is `[B, 2 or 3, D]`. The other texts are the second texts of all rows, followed by the
-    third ones.
+    `vectors` is `[B, 2 or 3, D]`. The other texts are the second texts of all rows, followed by
+    their third texts.
     """
     if vectors.shape.rank != 3:
         raise ValueError(

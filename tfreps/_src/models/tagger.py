@@ -50,9 +50,9 @@ class Tagger(SentenceTagger, PublishedTagger, SentenceLossModel, keras.Model):
             Keras model is either a tensor `[B, T, D]` or a dict with such a `sequence_output` and,
             optionally, `mask` bool `[B, T]`, True on real tokens. Without `mask`, the mask that
             Keras computes is used, for example with `Embedding(mask_zero=True)`. A model with
-            several inputs should return `mask`: Keras loses its own where a tensor that has one is
-            combined with a tensor that has none, which is an error. If no layer creates a mask, all
-            tokens count as real.
+            several inputs should return `mask`: Keras drops the mask where a tensor with a mask is
+            combined with a tensor without one, and then a ValueError is raised. If no
+            layer creates a mask, all tokens count as real.
         tags: list of str. Tag names in the order of their ids.
         scheme: `"bio"`, `"iob1"`, `"bioes"`, `"bilou"` or `"bmes"`. Tag scheme. If `None` (the
             default), the tags do not form spans.
@@ -332,12 +332,12 @@ class Tagger(SentenceTagger, PublishedTagger, SentenceLossModel, keras.Model):
         return {**logs, **{metric.name: metric.result() for metric in self.test_metrics}}
 
     def _frozen_by_options(self):
-        """Returns the CRF if it is not used, so that its transitions stay zero."""
+        """Returns a list with the CRF if it is not used, so that its transitions stay zero."""
         return [] if self.use_crf else [self.crf]
 
     @property
     def _window(self):
-        """Numbers of tokens to the left and to the right that affect the emissions of a token.
+        """Tuple `(left, right)`: how many tokens on each side affect the emissions of a token.
 
         The property is `None` if the encoder has no such limits.
         """
@@ -376,7 +376,7 @@ class Tagger(SentenceTagger, PublishedTagger, SentenceLossModel, keras.Model):
 
 
 def _cross_entropy(logits, y, mask, sample_weight):
-    """Computes the mean over sentences of the summed cross-entropy of their tokens."""
+    """Returns the mean over sentences of the summed cross-entropy of their tokens, a scalar."""
     cross_entropy = tf.nn.sparse_softmax_cross_entropy_with_logits
     if is_soft(y):
         cross_entropy = tf.nn.softmax_cross_entropy_with_logits

@@ -182,7 +182,7 @@ class TokenEmbedder(WholeModel, keras.Model):
 
     @property
     def _window(self):
-        """Numbers of tokens to the left and to the right that affect the vector of a token.
+        """Tuple `(left, right)`: how many tokens on each side affect the vector of a token.
 
         The property is `(0, 0)`, or `None` with ELMo, whose vectors depend on the whole sentence.
         """
@@ -266,7 +266,7 @@ class TokenEmbedder(WholeModel, keras.Model):
         )
 
     def _frozen_by_options(self):
-        """Returns the word vectors that are not trained, so that they stay frozen."""
+        """Returns a list of the tables of word vectors that are not trained."""
         if self.vocabulary_size is None:
             return []
         frozen = [] if self.trainable_embeddings else [self.word_embeddings]

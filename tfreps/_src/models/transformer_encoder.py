@@ -17,7 +17,7 @@ class TransformerEncoder(WholeModel, keras.Model):
     """Stack of `num_layers` Transformer layers over embedded tokens.
 
         x_0 = dropout(positions(embedding_norm(project(embedder(features)))))
-        x_l = block_l(x_{l-1})          l = 1 .. num_layers
+        x_l = TransformerBlock_l(x_{l-1})       l = 1 .. num_layers
         sequence_output = x_L, or final_norm(x_L) with `normalize_first`;  L = num_layers
 
     `project` is a dense layer, which is omitted if the width of the embedder is `hidden_dim`.
@@ -162,17 +162,9 @@ class TransformerEncoder(WholeModel, keras.Model):
         return tf.stack(kept, axis=1)
 
     def _read(self, features, training, kept=None):
-        """Computes the outputs of all layers.
+        """Returns the list that `read_blocks` returns, and the mask: bool `[B, T]`.
 
-        Args:
-            features: The features, as passed to `call`.
-            training: bool. Whether to apply dropout.
-            kept: list. The attention probabilities of each layer are appended to this list. If
-                `None` (the default), they are not kept.
-
-        Returns:
-            Tuple `(layers, mask)`. `layers` is a list of `x_0` and the output of each layer,
-            float32 `[B, T, D]`. `mask` is bool `[B, T]`, True on real tokens.
+        If `kept` is a list, the attention probabilities of each layer are appended to it.
         """
         embedded = self.embedder(features, training=training)
         x = embedded["sequence_output"]

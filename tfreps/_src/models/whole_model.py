@@ -61,7 +61,7 @@ class WholeModel(PresetMethods, ExportMethods, ReplicaSteps, ModelParts, Configu
             self.steps_per_execution = steps
 
     def fit(self, x: Any = None, *args: Any, **kwargs: Any) -> keras.callbacks.History:
-        """Trains the model like `keras.Model.fit`.
+        """Trains the model; arguments and result are those of `keras.Model.fit`.
 
         Raises:
             ValueError: If `x` consists of texts, tokens or lists, or is a `SequenceBatches`.
@@ -70,7 +70,7 @@ class WholeModel(PresetMethods, ExportMethods, ReplicaSteps, ModelParts, Configu
         return super().fit(x, *args, **kwargs)
 
     def evaluate(self, x: Any = None, *args: Any, **kwargs: Any) -> Any:
-        """Evaluates the model like `keras.Model.evaluate`, but always returns floats.
+        """Evaluates the model like `keras.Model.evaluate`, and returns floats, not tensors.
 
         The method of Keras 3.12 returns tensors.
 
