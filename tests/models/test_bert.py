@@ -303,7 +303,7 @@ def test_inputs_out_of_range():
     ):
         encoder(np.full([1, 7], 5))
     for theirs, ours in FOREIGN.items():
-        with pytest.raises(ValueError, match=f"must not have `{theirs}`; pass it as `{ours}`"):
+        with pytest.raises(ValueError, match=f"key `{theirs}`; rename it to `{ours}`"):
             encoder({"token_ids": IDS, theirs: IDS})
     with pytest.raises(ValueError, match="must have the key `token_ids`; got \\['ids'\\]"):
         encoder({"ids": IDS})

@@ -26,9 +26,9 @@ class BiLMPretrainer(OwnLossModel, keras.Model):
     NLL is the negative log-likelihood of a token. As in bilm-tf, the objective is the mean loss of
     the directions times the number of tokens per row (unroll steps). Training carries the LSTM
     state from batch to batch; evaluation starts each row from the biLM's fixed state (zeros or the
-    warm state) and uses the full softmax. A model trained only on carried states can perform poorly when a sentence
-    starts from the fixed state; with `reset_probability`, some rows start from the fixed state in
-    training, too.
+    warm state) and uses the full softmax. A model trained only on carried states can perform poorly
+    when a sentence starts from the fixed state; with `reset_probability`, some rows start from the
+    fixed state in training, too.
 
     Args:
         bilm: `BiLM` with `initial_state` `"zero"` or `"warm"`.
