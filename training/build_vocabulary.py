@@ -44,8 +44,9 @@ COMMAND = Command(
         }),
         Group("tokens", "Tokens to count and to leave out.", {
             "tokens": Option(
-                str, "spaces", "How to split the text into tokens: at white space (spaces), or as "
-                "'tfreps pretrain-bert --tokens characters' does (bert-characters).",
+                str, "spaces", "How to split the text into tokens: at white space (spaces), or "
+                "into characters, with each Latin word and each number as one token, as 'tfreps "
+                "pretrain-bert' does by default (bert-characters).",
                 ["spaces", "bert-characters"],
             ),
             "cased": Option(
@@ -57,7 +58,8 @@ COMMAND = Command(
             ),
             "max_vocabulary": Option(
                 int, None, "Maximum size of the vocabulary, including special tokens and, with "
-                "--tokens bert-characters, reserved ids. By default, there is no limit.",
+                "--tokens bert-characters, the reserved ids 6 to 19, which no text uses. By "
+                "default, there is no limit.",
                 at_least=4,
             ),
         }),

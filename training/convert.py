@@ -57,9 +57,9 @@ COMMAND = Command(
                 "--elmo-weights if the biLM reads token ids.", metavar="FILE",
             ),
             "scheme": Option(
-                str, None, "Tag scheme of a published BERT model for token classification. If "
-                "config.json does not specify the type of the head, the head is read as one for "
-                "token classification.", SCHEMES,
+                str, None, "Tag scheme of a published BERT model for token classification. By "
+                "default, the tags mark no spans. If config.json does not name the type of the "
+                "head, this option is required to read the head as a tag head.", SCHEMES,
             ),
         }),
         Group("to", "Folder to write, and its format.", {

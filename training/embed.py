@@ -62,8 +62,8 @@ COMMAND = Command(
             "hf:// address.",
         ),
         "text": Option(
-            str, None, "UTF-8 text file with one text or tokenized sentence per line, or a file in "
-            "the format of --format. The file may be gzipped.", required=True, metavar="FILE",
+            str, None, "Text file with one text or tokenized sentence per line (UTF-8), or a file "
+            "in the format of --format. The file may be gzipped.", required=True, metavar="FILE",
         ),
     },
     [

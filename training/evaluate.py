@@ -47,7 +47,7 @@ COMMAND = Command(
                 ),
                 "vectors": Option(
                     str, None, "File of vectors for the held-out data, written by 'tfreps embed'. "
-                    "Required if the model was trained on such vectors.", metavar="FILE",
+                    "Required if the model was trained with such a file.", metavar="FILE",
                 ),
                 "format": Option(
                     str, None, "Format of the files: one of the formats of 'tfreps train-tagger' "
@@ -67,8 +67,9 @@ COMMAND = Command(
                 "evaluate on the test data afterwards.",
             ),
             "temperature": Option(
-                float, None, "Temperature by which the model divides its scores; it is stored in "
-                "the run before the evaluation. 1 undoes --fit-temperature.", above=0, at_most=100,
+                float, None, "Temperature to store in the run before the evaluation. The model "
+                "divides its scores by the stored temperature; 1 undoes --fit-temperature. By "
+                "default, the stored temperature is not changed.", above=0, at_most=100,
                 excludes="fit_temperature",
             ),
         }),

@@ -1,6 +1,6 @@
 """Measures the perplexity of a biLM on text, with the full softmax.
 
-By default, each sentence starts from the model's fixed state (zeros, or the warm state of the
+By default, each sentence starts from the model's initial state (zeros, or the warm state of the
 biLM), so that the perplexity does not depend on the batch size. For comparison, --carry-state
 starts each sentence from the state after the previous sentence in the same row of the batch, as
 bilm-tf does.
@@ -34,7 +34,7 @@ COMMAND = Command(
             ),
             "carry_state": Option(
                 bool, False, "Start each sentence from the LSTM state after the previous sentence "
-                "instead of the model's fixed state.",
+                "instead of the model's initial state.",
             ),
             "batch_size": Option(
                 int, 32, "Number of rows in a batch. A row is one sentence or, with --carry-state, "

@@ -56,7 +56,8 @@ COUNTS = {
         must_be=(is_smoothing, "tuned, or a finite number that is at least 0"), metavar="X",
     ),
     "floor": Option(
-        float, None, "Number that replaces counts of 0. By default, --smoothing is used instead.",
+        float, None, "Number that replaces counts of 0, instead of adding --smoothing to every "
+        "count. By default, no count is replaced.",
         above=0, excludes="smoothing",
     ),
     "use_end": Option(bool, False, "Model the probability that a sentence ends after a tag."),

@@ -46,8 +46,9 @@ TOKENS = {
     ),
     "vocabulary": Option(
         str, None, "Vocabulary file with one piece per line or, with --tokens characters, a .json "
-        "dictionary in the format of aespresso. Required with --tokens wordpiece. With --tokens "
-        "characters, the vocabulary is by default built from the training text.", metavar="FILE",
+        "file that 'tfreps build-vocabulary --tokens bert-characters' wrote. Required with "
+        "--tokens wordpiece. With --tokens characters, the vocabulary is by default built from the "
+        "training text.", metavar="FILE",
     ),
     "cased": Option(
         bool, False, "Keep capital letters instead of converting the text to lower case. With "
@@ -105,7 +106,7 @@ MODEL = {
     ),
     "normalize_first": Option(
         bool, None, "Apply layer normalization before the attention and feed-forward layers "
-        "instead of after them.",
+        "instead of after them. By default, it is applied after them.",
     ),
     "activation": Option(
         str, None, "Activation function of the feed-forward layers. Defaults to gelu.",

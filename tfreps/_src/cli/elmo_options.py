@@ -29,7 +29,7 @@ TEXT = {
     ),
     "vocabulary": Option(
         str, None, "Vocabulary file written by 'tfreps build-vocabulary'. Defaults to the "
-        "vocabulary in the run folder of --init. Required for a new run if --init names no such "
+        "vocabulary in the run folder of --init. Required for a new run unless --init is a run "
         "folder.", metavar="FILE",
     ),
     "worker_data": WORKER_DATA,
@@ -127,8 +127,8 @@ TRAINING = {
         "to 10.", above=0, at_most=1e6, excludes="steps",
     ),
     "steps": Option(
-        int, None, "Number of training steps, each of which updates the weights once. Replaces "
-        "--epochs.", at_least=1,
+        int, None, "Number of training steps, each of which updates the weights once. By default, "
+        "--epochs determines the number.", at_least=1,
     ),
     "time_limit_minutes": SHARED["time_limit_minutes"],
     "num_sampled": Option(

@@ -103,8 +103,9 @@ VECTORS = {
     ),
     "vectors": Option(
         str, None, "File of static word vectors (GloVe, word2vec or fastText), or its URL. The "
-        "file may be gzipped or in a zip archive. Alternatively, a NumPy array NAME.npy with its "
-        "words in NAME.txt or NAME.parquet. All words of the file are added to the vocabulary.",
+        "file may be gzipped or in a zip archive. A NumPy array NAME.npy can be given instead; its "
+        "words are then read from NAME.txt or NAME.parquet. All words of the file are added to the "
+        "vocabulary.",
         excludes="no_words", metavar="FILE",
     ),
     **ELMO,

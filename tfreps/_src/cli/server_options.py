@@ -10,7 +10,7 @@ MODELS = {
         "instead of base paths.", metavar="FILE",
     ),
     "label": Option(
-        str, [], "Label for a version of a model, which clients name in requests to "
+        str, [], "Label of a model version. Clients send requests for this version to "
         "/v1/models/NAME/labels/LABEL. The version is served in addition to those of --versions. "
         "May be repeated.", repeated=True, metavar="NAME:LABEL=VERSION",
     ),
@@ -67,8 +67,9 @@ PAGE = {
         bool, False, "Serve a web page that shows the outputs of all models for a text."
     ),
     "sentences": Option(
-        str, None, "Text file with one sentence per line. The page of --page searches its first "
-        f"{MOST_SENTENCES:,} lines for the nearest neighbors of a word.", needs="page",
+        str, None, "Text file with one sentence per line. The web page of --page finds the nearest "
+        f"neighbors of a word in the first {MOST_SENTENCES:,} lines of this file.",
+        needs="page",
         metavar="FILE",
     ),
 }  # fmt: skip
@@ -137,8 +138,10 @@ LIMITS = (
 
 ARGUMENTS = {
     "folders": Option(
-        str, [], "Base path of a model: a folder with numbered versions. NAME is the name of the "
-        "model in requests and defaults to the folder's name.", many=True, metavar="[NAME=]DIR",
+        str, [], "Base path of a model: a folder with numbered versions, such as DIR/1 and DIR/2. "
+        "Written as NAME=DIR, the model is called NAME in requests. By default, the model has the "
+        "name of the folder.",
+        many=True, metavar="[NAME=]DIR",
     )
 }  # fmt: skip
 GROUPS = [

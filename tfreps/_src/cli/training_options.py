@@ -70,7 +70,7 @@ OPTIMIZER = {
         "to a tenth of all batches with --schedule linear, and otherwise to 0.", at_least=0,
     ),
     "schedule": Option(
-        str, None, f"{SCHEDULE} Defaults to linear for a pre-trained bert without decay, and "
+        str, None, f"{SCHEDULE} Defaults to linear for a pre-trained bert if decay is 1, and "
         "otherwise to constant.", ["constant", "linear"],
     ),
     "clip_norm": Option(
@@ -103,8 +103,9 @@ OPTIMIZER = {
         "(with --lora-rank or bert_from_scratch, to 0.001).", above=0, needs="bert",
     ),
     "layer_decay": Option(
-        float, None, "Learning rate of each BERT layer divided by that of the next layer. Values "
-        "below 1 give earlier layers lower learning rates. Defaults to 1.", above=0, needs="bert",
+        float, None, "Factor between the learning rates of consecutive BERT layers: each layer "
+        "uses the learning rate of the next layer times this factor. Values below 1 give earlier "
+        "layers lower rates. Defaults to 1.", above=0, needs="bert",
     ),
     "ema_momentum": Option(
         float, 0.0, "Momentum of the exponential moving averages of the weights, which are "
