@@ -160,7 +160,8 @@ def read_examples(options, run, is_tagger):
 def measure(options, run, trained, examples):
     """Returns a dict of the metrics of a model on examples with known tags or labels.
 
-    For a classifier with two labels, the threshold is the one that was best on the validation data.
+    A classifier with two labels is also evaluated at the threshold that was best on the validation
+    data, if the run folder contains this threshold.
     """
     from tfreps._src.reports.calibration import threshold_of_results
     from tfreps._src.reports.evaluation import evaluate_classifier, evaluate_tagger

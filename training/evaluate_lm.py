@@ -198,8 +198,8 @@ def perplexities(totals):
 def unigram_perplexity(vocabulary, train, counts):
     """Returns the perplexity of a unigram model with add-one smoothing on a text.
 
-    `train` contains the counts of the training text, and `counts` those of the evaluated text. The
-    ends of sentences are predicted, too.
+    `train` and `counts` are the `CorpusCounts` of the training text and of the evaluated text. The
+    model also predicts the end of each sentence.
     """
     smoothed = _with_ends(vocabulary, train).astype(np.float64) + 1.0
     log_probabilities = np.log(smoothed / smoothed.sum())

@@ -240,7 +240,8 @@ def nearest(vectors, token, positions, sentences, count):
 def in_context(sentences, place):
     """Returns a token in brackets, with up to 5 words of context on each side, as a str.
 
-    `place` is a tuple of the index of the sentence and that of the token.
+    `place` is a tuple of two ints: the index of the sentence in `sentences`, and the index of the
+    token in the sentence.
     """
     number, i = place
     words = sentences[number]

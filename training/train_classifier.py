@@ -163,7 +163,10 @@ def train(options, earlier):
 
 
 def make_batches(options, name, part, indexer, label_set):
-    """Returns the `SequenceBatches` of a part of the data; those of "train" are shuffled."""
+    """Returns the `SequenceBatches` of a part of the data.
+
+    `name` is the name of the part. The batches of the part `"train"` are shuffled.
+    """
     labels, tokens, order = part.labels, part.tokens, {}
     if name == "train":
         order = {"shuffle": True, "seed": options.seed, "batch_size": options.batch_size}

@@ -25,9 +25,9 @@ def check_output(path: Path | None, overwrite: bool = False, inputs: Iterable[Pa
 
     A command may write to a file that does not exist or is empty, if the folder of the file exists,
     and to devices and pipes such as `/dev/stdout`. It may replace any other file if `overwrite` is
-    `True`, except an input of the command. `inputs` are files, folders, whose contents count as
-    inputs, glob patterns, or `"-"` for standard input. Links to an input count as the input. If
-    `path` is `None`, nothing is checked.
+    `True`, except an input of the command. `inputs` is a list of files, folders, glob patterns,
+    and `"-"` for standard input. All files in an input folder are inputs, and a link to an input is
+    an input. If `path` is `None`, nothing is checked.
     """
     if path is None or is_stream(path):
         return

@@ -10,6 +10,8 @@ OFTEN, SELDOM = 1.0, 10.0  # seconds between lines on a terminal, and in a file 
 def make_progress(what: str, total: int | None = None) -> Callable[[int, int], None]:
     """Returns a function that counts items and tokens, and prints their numbers at intervals.
 
+    The function is called as `progress(items, tokens)` with the numbers of items and tokens since
+    the last call. `what` is the name of the items in the lines, such as "sentences".
     The lines are printed at most once per second on a terminal, and at most every 10 seconds
     otherwise. They contain the speed and, if `total` is given, the time left. The speed and
     `total` are in tokens, or in items if the function is called without numbers of tokens.

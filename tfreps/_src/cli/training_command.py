@@ -79,10 +79,11 @@ def is_length_free(options):
 
 
 def check_unchanged(run, options, names):
-    """Raises a ValueError if an option has changed since a run, which cannot be continued, ended.
+    """Raises a ValueError if an option differs from the option with which a run was trained.
 
-    The run has ended and its checkpoints were removed. `options` are the options of the present
-    command, and `names` is the set of the options to compare with the options of the run.
+    The run has ended and its checkpoints were removed, so it cannot be trained further. `options`
+    are the options of the present command. Only the options whose names are in the set `names` are
+    compared.
     """
     now = as_json(vars(options))
     changed = sorted(name for name in names & set(now) if now[name] != run.options.get(name))
