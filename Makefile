@@ -108,7 +108,7 @@ test-real: install
 
 # Beam and the newest TensorFlow Serving API need different versions of protobuf.
 test-beam: .venv-beam/.installed
-	.venv-beam/bin/python -m pytest -q $(SPREAD) tests/distribute/beam tests/serving/test_annotate.py \
+	.venv-beam/bin/python -m pytest -q $(SPREAD) tests/serving/annotation tests/serving/test_annotate.py \
 	  tests/benchmarks/test_annotate.py
 
 .venv-beam/.installed: setup.py pyproject.toml

@@ -32,9 +32,12 @@ CLASSIFIERS = [
     "Typing :: Typed",
 ]
 
-# The folders of commands stay at the top of the checkout and become subpackages of tfreps once
-# installed, so that site-packages gains one name only. (CONTRIBUTING.md, "Commands")
-COMMANDS = {"tfreps.training": "training", "tfreps.serving": "serving"}
+# These folders stay at the top of the checkout and become subpackages of tfreps once installed, so
+# that site-packages gains one name only. (CONTRIBUTING.md, "Commands")
+WINGS = {"tfreps.training": "training", "tfreps.serving": "serving"}
+PACKAGES = find_packages(include=["tfreps", "tfreps.*"])
+for name, folder in WINGS.items():
+    PACKAGES += [name, *(f"{name}.{package}" for package in find_packages(folder))]
 
 # Tested with TensorFlow 2.21; Keras 3.15 on Python 3.11 to 3.13, Keras 3.12 (the last) on 3.10.
 REQUIRES = [
@@ -89,13 +92,13 @@ setup(
     license="Apache-2.0",
     license_files=["LICENSE"],
     python_requires=">=3.10,<3.14",
-    packages=find_packages(include=["tfreps", "tfreps.*"]) + list(COMMANDS),
-    package_dir={"tfreps": "tfreps", **COMMANDS},
+    packages=PACKAGES,
+    package_dir={"tfreps": "tfreps", **WINGS},
     package_data={
         "tfreps": ["py.typed", "*.pyi"],
         "tfreps._src.presets": ["table.json", "series.json"],
-        "tfreps.training": ["recipes/*/*.json"],
-        "tfreps.serving": ["page/*"],
+        "tfreps.training": ["*.pyi", "recipes/*/*.json"],
+        "tfreps.serving": ["*.pyi", "page/*"],
     },
     install_requires=REQUIRES,
     extras_require={

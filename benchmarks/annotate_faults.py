@@ -91,7 +91,7 @@ def workers_of(pid):
     for process in processes_of(pid):
         with contextlib.suppress(OSError):  # raised if the process has ended
             command = pathlib.Path(f"/proc/{process}/cmdline").read_bytes().split(b"\0")
-            if b"tfreps._src.distribute.beam.local_worker" in command:
+            if b"tfreps.serving.annotation.local_worker" in command:
                 found.append(process)
     return found
 

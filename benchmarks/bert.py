@@ -204,7 +204,7 @@ def make_cut(size, texts, accents):
     import tensorflow as tf
     import tensorflow_text
 
-    from tfreps.text.bert import WordPieceTokenizer
+    from tfreps.text import WordPieceTokenizer
 
     text = [line.strip() for line in lines()]
     words = collections.Counter(word for line in text for word in line.lower().split())

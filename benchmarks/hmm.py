@@ -23,7 +23,8 @@ from benchmarks.in_turns import in_turns
 from benchmarks.rows import add_figures, print_ratios, program_parser
 from tfreps.data import read_tagged
 from tfreps.models import HMMTagger
-from tfreps.text import TagSet, Vocabulary
+from tfreps.tags import TagSet
+from tfreps.text import Vocabulary
 
 ROWS = "fit", "decode-xla", "decode-graph"
 RANDOM_TAGS, RANDOM_SIZE, RANDOM_SENTENCES = 28, 1795, 3821

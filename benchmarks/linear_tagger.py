@@ -53,7 +53,8 @@ def train_ours(train, validation):
     from tfreps.data import SequenceBatches
     from tfreps.models import LinearEncoder, Tagger
     from tfreps.optimizers import FusedAdam
-    from tfreps.text import TagSet, TokenIndexer
+    from tfreps.tags import TagSet
+    from tfreps.text import TokenIndexer
 
     start = time.perf_counter()
     indexer = TokenIndexer.from_sentences(sentence.tokens for sentence in train)

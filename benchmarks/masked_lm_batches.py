@@ -19,7 +19,7 @@ import time
 from benchmarks.rows import program_parser
 from benchmarks.topics_text import lines, peak_megabytes, write_lines
 from tfreps.data import MaskedLMBatches, read_documents
-from tfreps.text.bert import WordPieceTokenizer
+from tfreps.text import WordPieceTokenizer
 
 
 def main(argv=None):

@@ -7,13 +7,13 @@ import types
 import keras
 import numpy as np
 import tensorflow as tf
+from tfreps.training.inputs.encoders import make_encoder
+from tfreps.training.inputs.read_inputs import EncoderInputs
+from tfreps.training.options.encoder_options import labeling_groups
 
 from benchmarks.random_batches import frequent_ids, lm_batch, masked_batch
 from tfreps._src.cli.command import Group
-from tfreps._src.cli.encoder_options import labeling_groups
 from tfreps._src.cli.options import default_values
-from tfreps._src.fitting.encoders import make_encoder
-from tfreps._src.fitting.inputs import EncoderInputs
 from tfreps._src.models.sizes import BERT, ELMO
 from tfreps.models import (
     BertEncoder,

@@ -80,7 +80,7 @@ def compare_taggers(models, options):
 
 
 def compare_classifiers(models, options):
-    from tfreps._src.cli import labeled_texts
+    from tfreps.training.options import labeled_texts
 
     given = types.SimpleNamespace(**dict.fromkeys(labeled_texts.OPTIONS))
     texts = labeled_texts.read_files(options["validation"], given, options)

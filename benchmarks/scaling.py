@@ -20,13 +20,14 @@ import pathlib
 import sys
 import tempfile
 
-from benchmarks.rows import print_table, program_parser
-from tfreps._src.distribute.local_workers import (
+from tfreps.training.workers.local_workers import (
     THREADS,
     local_addresses,
     run_workers,
     threads_per_worker,
 )
+
+from benchmarks.rows import print_table, program_parser
 
 PROGRAM = "benchmarks.scaling"
 MODELS = "bilm", "bert"
@@ -88,11 +89,11 @@ def start(model, workers, options):
 def measure(options):
     """Measures a row as one of its workers; worker 0 writes the result."""
     import numpy as np
+    from tfreps.training.loop.replica_loop import ReplicaLoop
+    from tfreps.training.workers.strategies import open_strategy
+    from tfreps.training.workers.workers import Workers
 
     from benchmarks import reductions, scaling_models
-    from tfreps._src.distribute.strategies import open_strategy
-    from tfreps._src.distribute.workers import Workers
-    from tfreps._src.fitting.replica_loop import ReplicaLoop
 
     strategy = open_strategy("multiworker")
     workers = Workers(strategy)

@@ -31,7 +31,7 @@ def main(argv=None):
 
 def measure(trained, sentences):
     """Returns the confidences of the predicted spans by both rules, and whether each is right."""
-    from tfreps.text import tags
+    from tfreps import tags
 
     posteriors, lowest, is_right = [], [], []
     predictions = trained.tag([sentence.tokens for sentence in sentences])

@@ -158,7 +158,7 @@ def import_annotate_corpus():
         )
     logging.disable(logging.WARNING)
     try:
-        from tfreps._src.distribute.beam.corpus import annotate_corpus
+        from tfreps.serving.annotation.corpus import annotate_corpus
     finally:
         logging.disable(logging.NOTSET)
     return annotate_corpus

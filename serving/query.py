@@ -9,11 +9,12 @@ object per sentence. REST does not need TensorFlow on the client.
 
 import json
 
+from tfreps.serving.server.output_lines import as_lines
+
 from tfreps._src.cli.command import Command, Group
 from tfreps._src.cli.options import Option
 from tfreps._src.cli.start_tensorflow import start_tensorflow
 from tfreps._src.cli.text_streams import FILE, SENTENCES, read_sentences
-from tfreps._src.server.output_lines import as_lines
 
 BATCH = 32
 COMMAND = Command(
@@ -103,11 +104,11 @@ def connect(options):
     try:
         if options.grpc:
             start_tensorflow()
-            from tfreps._src.server.grpc.grpc_client import GrpcClient
+            from tfreps.serving.server.grpc.grpc_client import GrpcClient
 
             address = f"{host}:{options.grpc_port}"
             return GrpcClient(address, options.timeout_seconds, options.ca_file)
-        from tfreps._src.server.rest.rest_client import RestClient
+        from tfreps.serving.server.rest.rest_client import RestClient
     except ModuleNotFoundError as error:
         raise ValueError(
             f"The client needs the module {error.name}, which is not installed. In a checkout of "

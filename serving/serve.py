@@ -22,9 +22,10 @@ import signal
 import threading
 import time
 
-from tfreps._src.cli import server_options
+from tfreps.serving.options import server_options
+from tfreps.serving.options.server_log import server_log
+
 from tfreps._src.cli.command import Command
-from tfreps._src.cli.server_log import server_log
 from tfreps._src.cli.start_tensorflow import start_tensorflow
 from tfreps._src.cli.text_streams import read_texts
 
@@ -135,9 +136,9 @@ def stop_on_signals(stopped):
 def make_server(options):
     """Returns a `ModelServer` for the models on the command line."""
     try:
-        from tfreps._src.server.model_server import ModelServer
-        from tfreps._src.server.models import model_configs
-        from tfreps._src.server.requests.server_options import BatchOptions, ServerOptions
+        from tfreps.serving.server.model_server import ModelServer
+        from tfreps.serving.server.models import model_configs
+        from tfreps.serving.server.requests.server_options import BatchOptions, ServerOptions
     except ModuleNotFoundError as error:
         raise ValueError(
             f"The server needs the module {error.name}, which is not installed. In a checkout of "
@@ -184,7 +185,7 @@ def make_routes(options):
     """
     if not options.page:
         return None
-    from tfreps._src.server.rest.page_routes import page_routes
+    from tfreps.serving.server.rest.page_routes import page_routes
 
     sentences = []
     if options.sentences:
@@ -209,9 +210,9 @@ def report(server, options):
 
 def try_out(server, options):
     """Sends the sentence of --try to the first model over both protocols; prints the outputs."""
-    from tfreps._src.server.grpc.grpc_client import GrpcClient
-    from tfreps._src.server.output_lines import as_lines
-    from tfreps._src.server.rest.rest_client import RestClient
+    from tfreps.serving.server.grpc.grpc_client import GrpcClient
+    from tfreps.serving.server.output_lines import as_lines
+    from tfreps.serving.server.rest.rest_client import RestClient
 
     name = next(iter(server._core.pool.models))
     host = f"[{options.host}]" if ":" in options.host else options.host

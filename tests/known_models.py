@@ -4,7 +4,8 @@ import numpy as np
 
 from tfreps._src.runs.run_folder import RunFolder
 from tfreps.models import Classifier, Tagger, TokenEmbedder
-from tfreps.text import TagSet, Vocabulary
+from tfreps.tags import TagSet
+from tfreps.text import Vocabulary
 
 VOCABULARY = Vocabulary("<S> </S> <UNK> Ada Rome saw slept".split())
 TAGS = ["O", "B-PER", "B-LOC"]

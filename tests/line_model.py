@@ -3,8 +3,8 @@
 import argparse
 
 import keras
+from tfreps.training.options.training_options import LABELING as OPTIONS
 
-from tfreps._src.cli.training_options import LABELING as OPTIONS
 from tfreps._src.models.whole_model import WholeModel
 
 

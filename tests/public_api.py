@@ -24,10 +24,9 @@ PLAIN = (bool, int, float, str, bytes, type(None))
 
 
 def public_modules():
-    """Returns the names of the modules of tfreps that users import."""
-    files = [path.relative_to(TREE.parent).with_suffix("") for path in TREE.rglob("*.py")]
-    names = {".".join(f.parts).removesuffix(".__init__") for f in files if f.parts[1][0] != "_"}
-    return sorted({"tfreps", *names})
+    """Returns the names of the modules of tfreps that users import: those with a stub file."""
+    names = [f"tfreps.{path.stem}" for path in TREE.glob("*.pyi")]
+    return sorted({*names, "tfreps.training", "tfreps.serving"} - {"tfreps.__init__"} | {"tfreps"})
 
 
 def lines():
@@ -37,7 +36,7 @@ def lines():
         module = importlib.import_module(name)
         for short in sorted(module.__all__):
             full = f"{name}.{short}"
-            with beam_stand_in():  # for `tfreps.distribute.Annotate`
+            with beam_stand_in():  # for `tfreps.serving.Annotate`
                 value = getattr(module, short)
             if inspect.isclass(value) or inspect.isfunction(value):
                 first = first_names.setdefault(value, full)

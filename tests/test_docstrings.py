@@ -50,7 +50,7 @@ def modules():
 @pytest.mark.parametrize("name", list(modules()))
 def test_docstring_examples(name, tmp_path, monkeypatch):
     """The examples run in a temporary folder."""
-    if name.startswith("tfreps._src.distribute.beam."):
+    if name.startswith("tfreps.serving.annotation."):
         pytest.importorskip("apache_beam", reason="needs Apache Beam (make test-beam)")
     if name in MASKING:
         pytest.importorskip("tensorflow_text", reason="masked language modeling needs it")

@@ -10,7 +10,7 @@ from tests.conftest import CHECKOUT
 
 # Maps each package of tfreps/_src to the other packages that its files may import, at the top of a
 # file or inside a function. Subfolders belong to their package. `addresses` and `backend` are
-# single files.
+# single files. The rows below `cli` are those of the wings.
 MAY_IMPORT = {
     "files": set(),
     "text": {"files"},
@@ -26,34 +26,26 @@ MAY_IMPORT = {
     "presets": {"files"},
     "runs": {"convert", "files", "models", "optimizers", "presets", "text"},
     "inference": {"convert", "data", "files", "layers", "models", "presets", "runs", "text"},
-    "distribute": {"callbacks", "files", "inference", "layers", "runs"},
-    "fitting": {
-        *("callbacks", "distribute", "inference", "layers", "models", "optimizers", "presets"),
-        *("runs", "text"),
-    },
     "export": {"files", "inference", "layers", "models", "runs", "text"},
-    "server": {"files", "text"},
-    "cli": {
-        *(
-            "addresses",
-            "callbacks",
-            "data",
-            "distribute",
-            "files",
-            "fitting",
-            "inference",
-            "layers",
-            "models",
-        ),
-        *("optimizers", "plots", "presets", "reports", "runs", "text"),
-    },
+    "cli": {"addresses", "data", "files", "text"},
     "addresses": set(),
     "backend": set(),
     "__init__": set(),
 }
 # The only import of a higher package: methods such as `from_preset` read and write files.
 UPWARD = {"tfreps._src.models.preset_methods": "tfreps._src.runs.model_files"}
-PROGRAMS = ("training", "serving", "benchmarks")
+# Maps each package of a wing to the other packages of the wing that its files may import. A wing
+# imports the library, and never the other wing.
+WINGS = {
+    "training": {
+        "workers": set(),
+        "loop": {"workers"},
+        "inputs": set(),
+        "options": {"loop", "workers"},
+    },
+    "serving": {"server": set(), "annotation": set(), "options": set()},
+}
+PROGRAMS = (*WINGS, "benchmarks")
 
 
 def sources(*folders):
@@ -70,13 +62,15 @@ def read(path):
 
 
 LIBRARY = sources("tfreps/_src")
-STUBS = [path.relative_to(CHECKOUT) for path in sorted((CHECKOUT / "tfreps").rglob("*.pyi"))]
-PUBLIC = sorted({*sources("tfreps"), *STUBS} - {*LIBRARY})
+STUBS = [path.relative_to(CHECKOUT) for path in sorted((CHECKOUT / "tfreps").glob("*.pyi"))]
+COMMANDS = [path for path in sources(*WINGS) if len(path.parts) == 2]
+PACKAGES = [path for path in sources(*WINGS) if len(path.parts) > 2]
 
 
 def module_name(path):
     """Returns the module name, such as `tfreps._src.layers.crf`; a package for `__init__.py`."""
-    return ".".join(path.with_suffix("").parts).removesuffix(".__init__")
+    parts = path.with_suffix("").parts
+    return ".".join(["tfreps"] * (parts[0] in WINGS) + [*parts]).removesuffix(".__init__")
 
 
 def imported_names(path, source=None, at_the_top=False):
@@ -114,8 +108,22 @@ def forbidden_imports(path, source=None):
             yield f"{path} imports {name} ({own} may import {sorted(MAY_IMPORT[own]) or 'nothing'})"
 
 
+def forbidden_in_wings(path, source=None):
+    """Yields the imports of a file of `training/` or `serving/` that break the rules."""
+    wing, *inside = path.parts[:-1]
+    allowed = {inside[0]} | WINGS[wing][inside[0]] if inside else {*WINGS[wing]}
+    for name in imported_names(path, source):
+        root, *rest = name.removeprefix("tfreps.").split(".")
+        if root == "argparse" or name.split(".")[0] in PROGRAMS:
+            yield f"{path} imports {name} (options are in tables; wings are named tfreps.{wing})"
+        elif root in PROGRAMS and (root != wing or rest[0] not in allowed):
+            yield f"{path} imports {name} (it may import {sorted(allowed)} of tfreps.{wing})"
+
+
 def test_imports_point_down():
     assert [line for path in LIBRARY for line in forbidden_imports(path)] == []
+    wings = COMMANDS + PACKAGES
+    assert [line for path in wings for line in forbidden_in_wings(path)] == []
 
 
 @pytest.mark.parametrize(
@@ -135,14 +143,29 @@ def test_the_rule_itself(file, source, fine):
     assert (not list(forbidden_imports(pathlib.Path(file), source))) == fine
 
 
+@pytest.mark.parametrize(
+    "file, source, fine",
+    [
+        ("training/embed.py", "from tfreps.training.options import labeling", True),
+        ("training/embed.py", "from tfreps.training import tag", False),
+        ("training/embed.py", "from training.options import labeling", False),
+        ("training/loop/a.py", "from tfreps._src.models.bert import BertEncoder", True),
+        ("training/loop/a.py", "import tfreps.training.options.labeling", False),
+        ("training/loop/a.py", "def f():\n    from tfreps.serving.server import rest", False),
+        ("serving/serve.py", "import argparse", False),
+    ],
+)
+def test_the_rule_of_wings(file, source, fine):
+    assert (not list(forbidden_in_wings(pathlib.Path(file), source))) == fine
+
+
 def test_public_modules_list_names_of_the_private_package_with_their_name():
-    shared = {"__init__": "tfreps", "__main__": "tfreps._src", "distribute": "tfreps._src"}
-    for path in PUBLIC:
-        own = path.relative_to("tfreps").parts[0].partition(".")[0]
+    """For example, `tfreps/layers.pyi` lists names of `tfreps._src.layers`."""
+    for path in STUBS:
+        own = {"__init__": "", "tags": "text"}.get(path.stem, path.stem)
         for name in imported_names(path):
-            if name.startswith("tfreps.") and not name.startswith(f"tfreps.{own}"):
-                wanted = shared.get(own, f"tfreps._src.{own}")
-                assert name.startswith(f"{wanted}."), f"{path} imports {name}"
+            if name.startswith("tfreps._src"):
+                assert name.startswith(f"tfreps._src.{own}"), f"{path} imports {name}"
 
 
 def import_arrows(modules, sources=None, at_the_top=False):
@@ -185,7 +208,7 @@ def circle(arrows):
         return error.args[1]
 
 
-MODULES = {module_name(path): path for path in LIBRARY}
+MODULES = {module_name(path): path for path in LIBRARY + PACKAGES}
 
 
 def test_imports_of_higher_packages_are_those_that_are_listed():
@@ -222,7 +245,7 @@ def test_importing_the_models_registers_all_that_a_saved_model_may_name():
     registers = "\n@keras.saving.register_keras_serializable"
     names = {module for module, path in MODULES.items() if registers in read(path)}
     arrows = import_arrows(MODULES, at_the_top=True)
-    reached, new = set(), {"tfreps._src.models"}
+    reached, new = set(), {"tfreps._src.models.saved_classes"}
     while new:
         reached |= new
         parents = {module.rpartition(".")[0] for module in new} & {*MODULES}
@@ -230,25 +253,20 @@ def test_importing_the_models_registers_all_that_a_saved_model_may_name():
     assert len(names) > 30 and names <= reached
 
 
-def test_programs_import_the_library_only():
-    """Programs work as `training.x` and, after installation, as `tfreps.training.x`.
-
-    Benchmarks may share a file of benchmarks/ that has no `main`.
-    """
+def test_benchmarks_import_no_other_benchmark():
+    """They may share a file of benchmarks/ that has no `main`."""
     shared = {f.stem for f in sources("benchmarks") if "\ndef main(" not in read(f)}
     wrong = []
-    for path in sources(*PROGRAMS):
+    for path in sources("benchmarks"):
         for name in imported_names(path):
-            folder, *rest = name.removeprefix("tfreps.").split(".")
-            is_shared = path.parts[0] == folder == "benchmarks" and rest and rest[0] in shared
-            if folder in PROGRAMS and not is_shared:
+            folder, *rest = name.split(".")
+            if folder in WINGS or folder == "benchmarks" and rest and rest[0] not in shared:
                 wrong.append(f"{path} imports {name}")
     assert wrong == []
 
 
-def test_programs_define_no_classes():
-    """A class would exist twice, since a program has two module names."""
-    assert [str(p) for p in sources("training", "serving") if "\nclass " in read(p)] == []
+def test_commands_define_no_classes():
+    assert [str(p) for p in COMMANDS if "\nclass " in read(p)] == []
 
 
 def test_the_folder_mapping_is_not_shadowed():

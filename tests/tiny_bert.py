@@ -4,7 +4,7 @@ import keras
 
 from tfreps._src.runs.run_folder import RunFolder
 from tfreps.models import BertEncoder, BertPretrainer
-from tfreps.text.bert import CharacterTokenizer, WordPieceTokenizer, write_tokenizer
+from tfreps.text import CharacterTokenizer, WordPieceTokenizer, write_tokenizer
 
 SPECIALS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 SIZES = {

@@ -1,7 +1,6 @@
 from . import callbacks as callbacks
 from . import convert as convert
 from . import data as data
-from . import distribute as distribute
 from . import export as export
 from . import inference as inference
 from . import layers as layers
@@ -12,8 +11,10 @@ from . import plots as plots
 from . import presets as presets
 from . import reports as reports
 from . import runs as runs
-from . import server as server
+from . import serving as serving
+from . import tags as tags
 from . import text as text
+from . import training as training
 from ._src.inference.load import load as load
 from ._src.models.precision import choose_precision as choose_precision
 

@@ -1,21 +1,5 @@
 """Callbacks for Keras's `fit`: logs, checkpoints, best model, learning rate, averages."""
 
-from tfreps._src.callbacks import (
-    BestModel,
-    Checkpoints,
-    EpochLog,
-    ReduceLearningRate,
-    TimeLimitReached,
-    TrainingLog,
-    WeightAverages,
-)
+import lazy_loader
 
-__all__ = [
-    "BestModel",
-    "Checkpoints",
-    "EpochLog",
-    "TimeLimitReached",
-    "ReduceLearningRate",
-    "TrainingLog",
-    "WeightAverages",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub("tfreps", __file__)

@@ -1,9 +1,5 @@
 """Converters between checkpoints of other libraries and the weights of tfreps."""
 
-from tfreps._src.convert import (
-    Checkpoint,
-)
+import lazy_loader
 
-__all__ = [
-    "Checkpoint",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub("tfreps", __file__)

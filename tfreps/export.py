@@ -1,17 +1,5 @@
 """Exports trained models as versioned SavedModels, or for ONNX Runtime or LiteRT."""
 
-from tfreps._src.export import (
-    check_export,
-    open_for_export,
-    weight_changes,
-    write_export,
-    write_portable_export,
-)
+import lazy_loader
 
-__all__ = [
-    "check_export",
-    "open_for_export",
-    "weight_changes",
-    "write_export",
-    "write_portable_export",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub("tfreps", __file__)

@@ -1,43 +1,7 @@
 """Keras layers: encoders, embeddings, attention, pooling, CRF and sampled softmax."""
 
-from tfreps._src.layers import (
-    CRF,
-    SLSTM,
-    BiLSTM,
-    CharCNNEncoder,
-    CharLSTMEncoder,
-    ElmoBiLSTM,
-    ElmoLSTM,
-    Highway,
-    LSTMState,
-    Pooling,
-    PositionEmbedding,
-    SampledSoftmax,
-    ScalarMix,
-    SegmentEmbedding,
-    SelfAttention,
-    SLSTMCell,
-    TransformerBlock,
-    WordCharCNNEncoder,
-)
+import lazy_loader
 
-__all__ = [
-    "BiLSTM",
-    "CRF",
-    "CharCNNEncoder",
-    "CharLSTMEncoder",
-    "ElmoBiLSTM",
-    "ElmoLSTM",
-    "Highway",
-    "LSTMState",
-    "Pooling",
-    "PositionEmbedding",
-    "SLSTM",
-    "SLSTMCell",
-    "SampledSoftmax",
-    "ScalarMix",
-    "SegmentEmbedding",
-    "SelfAttention",
-    "TransformerBlock",
-    "WordCharCNNEncoder",
-]
+import tfreps._src.models.saved_classes  # noqa: F401
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub("tfreps", __file__)

@@ -1,19 +1,7 @@
 """Metrics: perplexity, span F1, token scores, AUC and the mean loss of sentences."""
 
-from tfreps._src.metrics import (
-    AUC,
-    Perplexity,
-    SentenceLoss,
-    SpanF1,
-    TokenAccuracy,
-    WeightedTokenF1,
-)
+import lazy_loader
 
-__all__ = [
-    "AUC",
-    "Perplexity",
-    "SentenceLoss",
-    "SpanF1",
-    "TokenAccuracy",
-    "WeightedTokenF1",
-]
+import tfreps._src.models.saved_classes  # noqa: F401
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub("tfreps", __file__)

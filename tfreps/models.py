@@ -1,43 +1,8 @@
 """Models: complete networks built from layers."""
 
-from tfreps._src.models import (
-    BertEncoder,
-    BertPretrainer,
-    BiLM,
-    BiLMPretrainer,
-    BiLSTMEncoder,
-    Classifier,
-    Elmo,
-    HMMTagger,
-    LinearEncoder,
-    ManyLangsBiLM,
-    PieceEncoder,
-    SentenceEmbedder,
-    SLSTMEncoder,
-    Tagger,
-    TextCNN,
-    TokenEmbedder,
-    TransformerEncoder,
-    sizes,
-)
+import lazy_loader
 
-__all__ = [
-    "BertEncoder",
-    "BertPretrainer",
-    "BiLM",
-    "BiLMPretrainer",
-    "BiLSTMEncoder",
-    "Classifier",
-    "Elmo",
-    "HMMTagger",
-    "LinearEncoder",
-    "ManyLangsBiLM",
-    "PieceEncoder",
-    "SLSTMEncoder",
-    "SentenceEmbedder",
-    "Tagger",
-    "TextCNN",
-    "TokenEmbedder",
-    "TransformerEncoder",
-    "sizes",
-]
+import tfreps._src.models.saved_classes  # noqa: F401
+import tfreps._src.models.sizes  # noqa: F401 (a module, which lazy_loader does not import)
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub("tfreps", __file__)

@@ -1,19 +1,7 @@
 """Optimizers and learning rate schedules that Keras does not have."""
 
-from tfreps._src.optimizers import (
-    FusedAdam,
-    GroupedOptimizer,
-    LinearWarmup,
-    ReducibleLearningRate,
-    TF1Adagrad,
-    build_optimizer,
-)
+import lazy_loader
 
-__all__ = [
-    "ReducibleLearningRate",
-    "FusedAdam",
-    "GroupedOptimizer",
-    "LinearWarmup",
-    "TF1Adagrad",
-    "build_optimizer",
-]
+import tfreps._src.models.saved_classes  # noqa: F401
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub("tfreps", __file__)

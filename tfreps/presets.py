@@ -1,17 +1,5 @@
 """Published weights: their table, downloads, and uploads to the Hugging Face Hub."""
 
-from tfreps._src.presets import (
-    Preset,
-    PresetFile,
-    PresetTable,
-    cached_path,
-    list_presets,
-)
+import lazy_loader
 
-__all__ = [
-    "Preset",
-    "PresetFile",
-    "PresetTable",
-    "cached_path",
-    "list_presets",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub("tfreps", __file__)

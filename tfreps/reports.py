@@ -1,27 +1,5 @@
 """Reports on tags and labels, computed without TensorFlow."""
 
-from tfreps._src.reports import (
-    auc,
-    best_threshold,
-    calibration_error,
-    classification_report,
-    confusion_counts,
-    format_confusion,
-    format_report,
-    illegal_transition_report,
-    scores_at,
-    span_report,
-)
+import lazy_loader
 
-__all__ = [
-    "auc",
-    "best_threshold",
-    "calibration_error",
-    "classification_report",
-    "confusion_counts",
-    "format_confusion",
-    "format_report",
-    "illegal_transition_report",
-    "scores_at",
-    "span_report",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub("tfreps", __file__)

@@ -1,9 +1,5 @@
 """Creates, opens, continues and publishes the run folders of training commands."""
 
-from tfreps._src.runs import (
-    RunFolder,
-)
+import lazy_loader
 
-__all__ = [
-    "RunFolder",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub("tfreps", __file__)

@@ -250,7 +250,7 @@ def check_unused(options, found, names):
 def embed_tokens(options, found):
     """Writes the vectors of all tokens of each sentence, computed by a biLM, to --output."""
     from tfreps._src.inference.embeddings_file import EmbeddingsFile
-    from tfreps._src.models import BiLM
+    from tfreps._src.models.bilm import BiLM
 
     check_unused(options, found, ONLY_TEXTS)
     counts, sentences, digest = first_pass(options)

@@ -8,7 +8,8 @@ right. --fit-temperature makes confidences more accurate without changing any ta
 import contextlib
 import pathlib
 
-from tfreps._src.cli import labeled_texts
+from tfreps.training.options import labeled_texts
+
 from tfreps._src.cli.command import Command, Group
 from tfreps._src.cli.options import Option, as_clause, as_flag
 from tfreps._src.cli.output_checks import OVERWRITE, check_output
@@ -99,7 +100,7 @@ def evaluate(options):
     check_output(options.output, options.overwrite, read)
     from tfreps._src.inference.load import load_as
     from tfreps._src.inference.text_model import TextModel
-    from tfreps._src.presets import local_copy
+    from tfreps._src.presets.sources import local_copy
 
     with local_copy(options.model) as path, locked_to_store(options, path):
         run, trained = RunFolder.open(path), load_as(TextModel, path)

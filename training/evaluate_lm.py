@@ -65,7 +65,7 @@ def main(argv=None):
 def evaluate(options):
     from tfreps._src.inference.load import load_as
     from tfreps._src.inference.text_bilm import TextBiLM
-    from tfreps._src.presets import local_copy
+    from tfreps._src.presets.sources import local_copy
     from tfreps.models import BiLMPretrainer
 
     with local_copy(options.model) as path:

@@ -9,10 +9,11 @@ continues training from the weights of another run or of a published checkpoint.
 import pathlib
 import shlex
 
+from tfreps.training.options.bert_options import GROUPS, SIZE, SIZES
+
 from tfreps import data
-from tfreps._src.cli.bert_options import GROUPS, SIZE, SIZES
 from tfreps._src.cli.command import Command
-from tfreps.text.bert import CharacterTokenizer, WordPieceTokenizer, read_tokenizer, write_tokenizer
+from tfreps.text import CharacterTokenizer, WordPieceTokenizer, read_tokenizer, write_tokenizer
 
 COMMAND = Command(
     "pretrain-bert",
@@ -34,7 +35,7 @@ def main(argv=None):
 
 
 def start(options):
-    from tfreps._src.cli.training_command import run_training
+    from tfreps.training.options.training_command import run_training
 
     return run_training(COMMAND, options, train)
 
@@ -44,11 +45,12 @@ def train(options, earlier):
 
     If `earlier`, the run to resume, is not `None`, its training is continued.
     """
-    from tfreps._src.cli import training_command
+    from tfreps.training.loop import training
+    from tfreps.training.loop.epoch_loop import FitPlan, fit_epochs
+    from tfreps.training.options import training_command
+    from tfreps.training.workers.strategies import open_strategy
+
     from tfreps._src.cli.progress import say_progress
-    from tfreps._src.distribute.strategies import open_strategy
-    from tfreps._src.fitting import training
-    from tfreps._src.fitting.epoch_loop import FitPlan, fit_epochs
     from tfreps._src.models.sizes import BERT
     from tfreps.callbacks import EpochLog
     from tfreps.optimizers import build_optimizer
@@ -169,7 +171,7 @@ def make_train_batches(options, model, tokenizer):
 
     The counts are also printed.
     """
-    from tfreps._src.distribute.data_share import data_share
+    from tfreps.training.workers.data_share import data_share
 
     share = data_share(options)
     files = share.files(data.find_files(options.train))

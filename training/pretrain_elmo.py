@@ -12,10 +12,11 @@ import sys
 import types
 import warnings
 
+from tfreps.training.options.elmo_options import GROUPS, SIZES
+
 from tfreps import data, text
 from tfreps._src.cli.bilm_options import reading_options
 from tfreps._src.cli.command import Command
-from tfreps._src.cli.elmo_options import GROUPS, SIZES
 
 MAY_CHANGE = ("histograms",)
 SIZE = "elmo_small"
@@ -42,7 +43,7 @@ def main(argv=None):
 
 
 def start(options):
-    from tfreps._src.cli.training_command import run_training
+    from tfreps.training.options.training_command import run_training
 
     # Keras warns about every dataset of unknown length.
     warnings.filterwarnings("ignore", message="Your input ran out of data")
@@ -54,12 +55,13 @@ def train(options, earlier):
 
     If `earlier`, the run to resume, is not `None`, its training is continued.
     """
-    from tfreps._src.cli import training_command
-    from tfreps._src.distribute.data_share import data_share
-    from tfreps._src.distribute.strategies import check_rows, open_strategy
-    from tfreps._src.fitting import precision
-    from tfreps._src.fitting.epoch_loop import FitPlan, fit_epochs
-    from tfreps._src.fitting.training import make_reproducible
+    from tfreps.training.loop import precision
+    from tfreps.training.loop.epoch_loop import FitPlan, fit_epochs
+    from tfreps.training.loop.training import make_reproducible
+    from tfreps.training.options import training_command
+    from tfreps.training.workers.data_share import data_share
+    from tfreps.training.workers.strategies import check_rows, open_strategy
+
     from tfreps._src.models.sizes import ELMO
     from tfreps._src.runs.bilm_loading import restore_accumulators
     from tfreps.optimizers import build_optimizer
@@ -109,7 +111,7 @@ def train(options, earlier):
 
 def read_vocabulary(options, earlier):
     """Returns the `Vocabulary` of the resumed run or, for a new run, of --vocabulary or --init."""
-    from tfreps._src.presets import local_copy
+    from tfreps._src.presets.sources import local_copy
 
     if earlier and earlier.vocabulary_path.exists():
         return earlier.vocabulary()

@@ -8,8 +8,9 @@ line; --split-sentences writes the sentences of longer texts in this way.
 import importlib.util
 import shlex
 
+from tfreps.training.options import labeled_texts
+
 from tfreps import data
-from tfreps._src.cli import labeled_texts
 from tfreps._src.cli.command import Command, Group
 from tfreps._src.cli.options import Option
 from tfreps._src.cli.output_checks import OVERWRITE, check_output

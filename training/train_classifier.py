@@ -8,8 +8,10 @@ evaluate, classify and export read the run folder.
 import functools
 import pathlib
 
-from tfreps import data, text
-from tfreps._src.cli import bilm_options, encoder_options, labeled_texts
+from tfreps.training.options import encoder_options, labeled_texts
+
+from tfreps import data, tags
+from tfreps._src.cli import bilm_options
 from tfreps._src.cli.command import Command, Group
 from tfreps._src.cli.options import Option
 from tfreps._src.text.bert.piece_tokenizer import TOO_LONG
@@ -104,7 +106,7 @@ def main(argv=None):
 
 
 def start(options):
-    from tfreps._src.cli.training_command import run_training
+    from tfreps.training.options.training_command import run_training
 
     if options.tokens is None and not encoder_options.ENCODERS[options.encoder].brings_tokens:
         options.tokens = "words"
@@ -117,12 +119,13 @@ def train(options, earlier):
 
     If `earlier`, the run to resume, is not `None`, its training is continued.
     """
-    from tfreps._src.cli import labeling
-    from tfreps._src.cli.labeled_texts import check_labels, read_parts
-    from tfreps._src.cli.training_command import begin_run, say_start
-    from tfreps._src.distribute.strategies import open_strategy
-    from tfreps._src.fitting import bert_inputs
-    from tfreps._src.fitting import inputs as reading
+    from tfreps.training.inputs import bert_inputs
+    from tfreps.training.inputs import read_inputs as reading
+    from tfreps.training.options import labeling
+    from tfreps.training.options.labeled_texts import check_labels, read_parts
+    from tfreps.training.options.training_command import begin_run, say_start
+    from tfreps.training.workers.strategies import open_strategy
+
     from tfreps._src.inference.load import load
     from tfreps._src.reports.evaluation import check_known_names
 
@@ -132,7 +135,7 @@ def train(options, earlier):
         bert = bert_inputs.read_bert(options, print, pooler=options.pooling == "pooled_output")
     parts = read_parts(options, bert)
     labels = parts["train"].labels
-    label_set = text.TagSet.from_sequences([labels], source="--train", word="label")
+    label_set = tags.TagSet.from_sequences([labels], source="--train", word="label")
     for part in parts.values():
         check_known_names(label_set.names, part.texts)
     check_labels(label_set, parts, options.monitor)
@@ -185,7 +188,8 @@ def make_batches(options, name, part, indexer, label_set):
 
 
 def make_model(options, inputs, label_set):
-    from tfreps._src.fitting.encoders import make_encoder, make_linear
+    from tfreps.training.inputs.encoders import make_encoder, make_linear
+
     from tfreps.models import Classifier
 
     # Built before the encoder, because the order determines the seeds.

@@ -10,14 +10,14 @@ import shlex
 import time
 
 import numpy as np
+from tfreps.training.options.encoder_options import WORDS
+from tfreps.training.options.training_options import RUN
 
-from tfreps import data, text
+from tfreps import data, tags, text
 from tfreps._src.cli import tagged_files
 from tfreps._src.cli.command import Command, Group
-from tfreps._src.cli.encoder_options import WORDS
 from tfreps._src.cli.option_rules import unused_options
 from tfreps._src.cli.options import Option
-from tfreps._src.cli.training_options import RUN
 from tfreps._src.data.text_files import read_lines
 from tfreps._src.runs.run_folder import RunFolder
 from tfreps._src.text.tokenizers import TOKENIZERS
@@ -127,8 +127,9 @@ def start(options):
 
 def train(options):
     """Trains an HMM tagger, writes its run folder, and prints the results."""
+    from tfreps.training.options.training_command import own_options
+
     from tfreps._src.callbacks.stop_signals import held_back
-    from tfreps._src.cli.training_command import own_options
     from tfreps._src.inference.text_tagger import TextTagger
     from tfreps._src.reports.evaluation import check_known_names, evaluate_tagger
     from tfreps.models import HMMTagger
@@ -137,7 +138,7 @@ def train(options):
     parts = tagged_files.read_parts(options)
     scheme = None if options.scheme == "none" else options.scheme
     tagged_files.check_tags(parts, scheme)
-    tag_set = text.TagSet.from_sequences(
+    tag_set = tags.TagSet.from_sequences(
         [s.tags for s in parts["train"]], scheme, "the training data"
     )
     check_known_names(tag_set.names, parts["validation"] + parts["test"])

@@ -8,8 +8,10 @@ interrupted run from its last checkpoint. tfreps evaluate, tag and export read t
 import functools
 import pathlib
 
-from tfreps import data, text
-from tfreps._src.cli import bilm_options, encoder_options, tagged_files
+from tfreps.training.options import encoder_options
+
+from tfreps import data, tags
+from tfreps._src.cli import bilm_options, tagged_files
 from tfreps._src.cli.command import Command, Group
 from tfreps._src.cli.options import Option
 from tfreps._src.text.tokenizers import TOKENIZERS
@@ -62,7 +64,7 @@ def main(argv=None):
 
 
 def start(options):
-    from tfreps._src.cli.training_command import run_training
+    from tfreps.training.options.training_command import run_training
 
     encoder_options.settle(options, encoder_options.TAGGER)
     return run_training(COMMAND, options, train, may_change=encoder_options.MAY_CHANGE)
@@ -73,11 +75,12 @@ def train(options, earlier):
 
     If `earlier`, the run to resume, is not `None`, its training is continued.
     """
-    from tfreps._src.cli import labeling
-    from tfreps._src.cli.training_command import begin_run, say_start
-    from tfreps._src.distribute.strategies import open_strategy
-    from tfreps._src.fitting import bert_inputs
-    from tfreps._src.fitting import inputs as reading
+    from tfreps.training.inputs import bert_inputs
+    from tfreps.training.inputs import read_inputs as reading
+    from tfreps.training.options import labeling
+    from tfreps.training.options.training_command import begin_run, say_start
+    from tfreps.training.workers.strategies import open_strategy
+
     from tfreps._src.inference.load import load
     from tfreps._src.reports.evaluation import check_known_names, evaluate_tagger
 
@@ -86,7 +89,7 @@ def train(options, earlier):
     parts = tagged_files.read_parts(options)
     loss_forbids = options.use_crf and options.constrain == "both"
     tagged_files.check_tags(parts, scheme, loss_forbids)
-    tag_set = text.TagSet.from_sequences([s.tags for s in parts["train"]], scheme, "--train")
+    tag_set = tags.TagSet.from_sequences([s.tags for s in parts["train"]], scheme, "--train")
     check_known_names(tag_set.names, parts["validation"] + parts["test"])
 
     strategy = open_strategy(options.distribute)
@@ -138,7 +141,8 @@ def make_model(options, inputs, tag_set):
 
     If the outputs of the encoder are already the scores of tags, the tagger has no projection.
     """
-    from tfreps._src.fitting.encoders import make_encoder, make_linear
+    from tfreps.training.inputs.encoders import make_encoder, make_linear
+
     from tfreps.models import Tagger
 
     gives_scores = encoder_options.ENCODERS[options.encoder].gives_scores

@@ -28,11 +28,10 @@ class Name(NamedTuple):
 
 
 def packages():
-    """Returns the names of the modules below `tfreps` that list public names."""
-    root = pathlib.Path(tfreps.__file__).parent
-    files = [path.relative_to(root.parent).with_suffix("") for path in root.rglob("*.py")]
-    names = {".".join(f.parts).removesuffix(".__init__") for f in files if f.parts[1][0] != "_"}
-    return sorted(names)
+    """Returns the names of the modules of `tfreps` that list public names in a stub file."""
+    stubs = pathlib.Path(tfreps.__file__).parent.glob("*.pyi")
+    names = {f"tfreps.{path.stem}" for path in stubs} - {"tfreps.__init__"}
+    return sorted({*names, "tfreps.training", "tfreps.serving"})
 
 
 @functools.cache
@@ -65,7 +64,7 @@ def documented():
 def public_value(name):
     """Returns the object with a full public name; Apache Beam need not be installed."""
     package, _, short = name.rpartition(".")
-    with beam_stand_in():  # for `tfreps.distribute.Annotate`
+    with beam_stand_in():  # for `tfreps.serving.Annotate`
         return getattr(importlib.import_module(package), short)
 
 

@@ -6,9 +6,9 @@ import types
 import numpy as np
 import pytest
 import tensorflow as tf
+from tfreps.training.loop.replica_loop import FitLoop
 
 from benchmarks import reductions, scaling, scaling_models
-from tfreps._src.fitting.replica_loop import FitLoop
 from tfreps._src.models.sizes import ELMO
 from tfreps._src.optimizers import summed_gradients
 

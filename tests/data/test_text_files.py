@@ -8,7 +8,8 @@ from tfreps._src.cli.text_streams import read_texts
 from tfreps._src.data.text_files import read_lines, read_text
 from tfreps._src.text.bert.piece_tokenizer import read_pieces
 from tfreps.data import count_tokens, find_files, read_blocks, read_labeled, read_tagged
-from tfreps.text import TagSet, Vocabulary
+from tfreps.tags import TagSet
+from tfreps.text import Vocabulary
 
 
 def test_find_files(tmp_path):

@@ -20,6 +20,6 @@ def test_the_reference_has_the_names_of_the_public_api():
 
 
 def test_what_needs_beam_is_described():
-    (entry,) = [e for e in public_names.documented() if e.name == "tfreps.distribute.Annotate"]
+    (entry,) = [e for e in public_names.documented() if e.name == "tfreps.serving.Annotate"]
     assert entry.kind == "class" and entry.members == ("expand",)
     assert "adds the outputs" in public_names.first_sentence(entry.name)

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
+from tfreps.serving.server.models.warm_up import warm_up_requests
 
 from tests.closeness import assert_close
 from tfreps._src.export.bilm_signatures import BiLMSignatures
-from tfreps._src.server.models.warm_up import warm_up_requests
 from tfreps.export import write_export
 from tfreps.inference import TextBiLM
 from tfreps.models import BiLM, BiLMPretrainer, Elmo

@@ -13,6 +13,7 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from tfreps.serving.server.models.warm_up import warm_up_requests
 
 from tests.catalogue import CATALOGUE
 from tests.closeness import BFLOAT16, assert_close
@@ -20,7 +21,6 @@ from tests.exported_models import MAKERS
 from tfreps import models
 from tfreps._src.export import stored_weights
 from tfreps._src.export.export_check import SENTENCES
-from tfreps._src.server.models.warm_up import warm_up_requests
 from tfreps.export import check_export, open_for_export, write_export
 
 

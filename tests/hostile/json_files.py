@@ -10,8 +10,13 @@ from tfreps._src.cli.options import Option
 from tfreps._src.convert import bilm_tf_options, hugging_face_config
 from tfreps._src.files.json_files import read_json
 from tfreps._src.runs.run_folder import RunFolder
-from tfreps.text import WordCharIndexer, checkpoint_tokenizer
-from tfreps.text.bert import CharacterTokenizer, read_tokenizer, write_tokenizer
+from tfreps.text import (
+    CharacterTokenizer,
+    WordCharIndexer,
+    checkpoint_tokenizer,
+    read_tokenizer,
+    write_tokenizer,
+)
 
 BILM_TF = {
     "bidirectional": True,

@@ -6,17 +6,17 @@ import shutil
 import zipfile
 
 import keras
+from tfreps.serving import BatchOptions, ServerOptions
+from tfreps.serving.server.models.model_configs import from_folders, read_config_file, read_policy
+from tfreps.serving.server.models.servable import Servable
 
 from tests.hostile.folders import changed, folder_format
 from tests.hostile.format import Format
 from tests.hostile.mutations import mutated
-from tests.server.small_models import save_half, write_warm_up
+from tests.serving.server.small_models import save_half, write_warm_up
 from tfreps._src.plots.curves import read_history
 from tfreps._src.runs.run_folder import RunFolder
-from tfreps._src.server.models.model_configs import from_folders, read_config_file, read_policy
-from tfreps._src.server.models.servable import Servable
 from tfreps.models import BiLSTMEncoder, Classifier, Tagger, TextCNN, TokenEmbedder
-from tfreps.server import BatchOptions, ServerOptions
 
 TAGS = ["O", "B-PER", "I-PER"]
 

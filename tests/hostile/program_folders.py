@@ -11,7 +11,7 @@ from tests.hostile.folders import folder_format
 from tests.hostile.weight_files import forget, write_bilm, write_checkpoint
 from tfreps.__main__ import main
 from tfreps.models import Tagger
-from tfreps.text.bert import WordPieceTokenizer
+from tfreps.text import WordPieceTokenizer
 
 TEXT = "the the the dog\nAda saw Rome\n"
 TRAINING = "--epochs 1 --batch-size 2 --unroll-steps 2 --num-sampled 0".split()

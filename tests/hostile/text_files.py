@@ -9,7 +9,8 @@ from tests.hostile.mutations import mutated
 from tfreps._src.cli.text_streams import read_texts
 from tfreps._src.text.bert.piece_tokenizer import read_pieces
 from tfreps.data import count_tokens, read_labeled, read_tagged
-from tfreps.text import TagSet, Vocabulary, WordVectors
+from tfreps.tags import TagSet
+from tfreps.text import Vocabulary, WordVectors
 
 TOKENS = ["<S>", "</S>", "<UNK>", "the", "café", "河", ".", "bank", "naïve", "a", "of", "river"]
 TAGS = ["O", "B-PER", "I-PER", "B-LOC", "I-LOC", "B-MISC"]

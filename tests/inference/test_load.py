@@ -26,8 +26,7 @@ from tfreps.models import (
     Tagger,
     TokenEmbedder,
 )
-from tfreps.text import Vocabulary
-from tfreps.text.bert import write_tokenizer
+from tfreps.text import Vocabulary, write_tokenizer
 
 WORDS = {"vocabulary_size": len(VOCABULARY)}
 

@@ -7,10 +7,10 @@ import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
 
 from tests.closeness import assert_close
+from tfreps import tags as tag_sequences
 from tfreps._src.models.hmm_counts import HMMCounts
 from tfreps.data import read_tagged
 from tfreps.models import HMMTagger
-from tfreps.text import tags as tag_sequences
 
 TAGS = ["O", "B", "I"]
 SIZE, UNKNOWN = 7, 3

@@ -7,8 +7,8 @@ import tensorflow as tf
 
 from tests.closeness import assert_close
 from tests.models.toy import TAGS, VOCABULARY_SIZE, sentences, tagged
+from tfreps import tags as schemes
 from tfreps.models import BiLSTMEncoder, LinearEncoder, Tagger, TokenEmbedder
-from tfreps.text import tags as schemes
 
 
 def make(**kwargs):

@@ -18,7 +18,7 @@ from tfreps._src.runs.bert_loading import (
 from tfreps._src.runs.model_files import save_to_preset
 from tfreps._src.runs.run_folder import RunFolder
 from tfreps.models import BertEncoder, BertPretrainer, Classifier
-from tfreps.text.bert import WordPieceTokenizer, read_tokenizer, write_tokenizer
+from tfreps.text import WordPieceTokenizer, read_tokenizer, write_tokenizer
 
 PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abc"]
 

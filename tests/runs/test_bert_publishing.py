@@ -17,7 +17,7 @@ from tfreps._src.runs.locate import BERT, locate
 from tfreps._src.runs.run_folder import TOKENIZER, RunFolder
 from tfreps.inference import TextTagger
 from tfreps.models import BertPretrainer, Classifier, PieceEncoder, Tagger
-from tfreps.text.bert import WordPieceTokenizer, checkpoint_tokenizer, write_tokenizer
+from tfreps.text import WordPieceTokenizer, checkpoint_tokenizer, write_tokenizer
 
 WORDS = "the room was terrible lovely Paris Lisbon".split()
 TAGS = ["O", "B-LOC", "I-LOC"]

@@ -12,8 +12,7 @@ from tfreps._src.runs.vocabulary_checks import (
     check_vocabulary,
 )
 from tfreps.models import Elmo, HMMTagger, Tagger, TokenEmbedder
-from tfreps.text import Vocabulary
-from tfreps.text.bert import WordPieceTokenizer
+from tfreps.text import Vocabulary, WordPieceTokenizer
 
 
 def test_names(tmp_path):

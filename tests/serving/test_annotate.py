@@ -4,8 +4,8 @@ import importlib.util
 import json
 
 import pytest
+from tfreps.serving import annotate
 
-from serving import annotate
 from tests.exported_models import make_trained
 from tests.training.labeling import refused
 from tfreps.__main__ import main

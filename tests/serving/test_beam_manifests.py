@@ -8,9 +8,9 @@ import subprocess
 import kubernetes_validate
 import pytest
 import yaml
+from tfreps.serving import annotate
 
 import tfreps
-from serving import annotate
 from tests.conftest import CHECKOUT
 
 FOLDER = CHECKOUT / "serving" / "beam"

@@ -7,14 +7,14 @@ import shutil
 import keras
 import numpy as np
 import pytest
+from tfreps.serving.server.rest.page_routes import page_routes
 
 from tests import tiny_bert, tiny_run
 from tests.convert.sentence_transformers_fixture import FOLDER
 from tests.export.test_labeling_signatures import make_trained
-from tests.server import small_models
-from tests.server.small_models import serving
+from tests.serving.server import small_models
+from tests.serving.server.small_models import serving
 from tfreps import load
-from tfreps._src.server.rest.page_routes import page_routes
 from tfreps._src.text.bert.piece_indexer import PieceIndexer
 from tfreps.export import open_for_export, write_export
 from tfreps.inference import TextBiLM, TextClassifier

@@ -8,8 +8,8 @@ import sys
 import numpy as np
 import pytest
 import tensorflow as tf
+from tfreps.serving import predict
 
-from serving import predict
 from tests.closeness import assert_close
 from tests.exported_models import make_trained
 from tests.tiny_run import make_pretrainer

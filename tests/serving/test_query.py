@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tests.server.small_models import save_zoo, serving
+from tests.serving.server.small_models import save_zoo, serving
 from tfreps.__main__ import main
 
 

@@ -14,14 +14,14 @@ import time
 import pytest
 import requests
 import tensorflow as tf
+from tfreps.serving import serve
+from tfreps.serving.server.requests.event_loop import on_loop, server_loop
+from tfreps.serving.server.rest.rest_client import RestClient
 
-from serving import serve
 from tests.conftest import CHECKOUT
-from tests.server.rest.test_context_neighbors import save_models
-from tests.server.small_models import save, save_half, save_zoo, spec
+from tests.serving.server.rest.test_context_neighbors import save_models
+from tests.serving.server.small_models import save, save_half, save_zoo, spec
 from tfreps.__main__ import main
-from tfreps._src.server.requests.event_loop import on_loop, server_loop
-from tfreps._src.server.rest.rest_client import RestClient
 
 
 @contextlib.contextmanager
@@ -270,7 +270,7 @@ def test_operations_of_small_requests_have_threads(monkeypatch):
     "program, module", [("serve", "model_server"), ("query", "rest.rest_client")]
 )
 def test_without_the_packages_of_the_extra(monkeypatch, capsys, program, module):
-    monkeypatch.setitem(sys.modules, f"tfreps._src.server.{module}", None)
+    monkeypatch.setitem(sys.modules, f"tfreps.serving.server.{module}", None)
     assert main([program, "exports/ner", *["A text ."][: program == "query"]]) == 2
     message = "which is not installed. In a checkout of tfreps, run pip install '.[serving]'."
     assert message in capsys.readouterr().err

@@ -6,8 +6,7 @@ from tests.tiny_run import VOCABULARY, make_pretrainer
 from tfreps._src.text.char_ids import token_rows
 from tfreps.inference import TextBert, TextBiLM, TextClassifier, TextEmbedder, TextTagger
 from tfreps.models import BertEncoder, Classifier, HMMTagger, SentenceEmbedder, TokenEmbedder
-from tfreps.text import TokenIndexer, batch_to_ids, tokenize
-from tfreps.text.bert import CharacterTokenizer, WordPieceTokenizer
+from tfreps.text import CharacterTokenizer, TokenIndexer, WordPieceTokenizer, batch_to_ids, tokenize
 
 SPECIALS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a"]
 

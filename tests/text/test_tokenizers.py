@@ -10,8 +10,7 @@ from hypothesis import strategies
 
 from tfreps._src.text.tokenizers import split_tokens
 from tfreps.data import read_tagged
-from tfreps.text import TOKENIZERS, tokenize
-from tfreps.text.bert import CharacterTokenizer, WordPieceTokenizer
+from tfreps.text import TOKENIZERS, CharacterTokenizer, WordPieceTokenizer, tokenize
 
 WHITE_SPACE = "".join(c for c in map(chr, range(0x110000)) if c.isspace())
 

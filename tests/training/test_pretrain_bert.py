@@ -6,6 +6,7 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from tfreps.training import pretrain_bert
 
 from tests import tiny_bert
 from tests.closeness import assert_close
@@ -16,8 +17,7 @@ from tfreps.__main__ import main
 from tfreps._src.callbacks.checkpoint_file import load_latest_checkpoint
 from tfreps._src.runs.bert_loading import load_pretrainer
 from tfreps._src.runs.run_folder import RunFolder
-from tfreps.text.bert import read_tokenizer
-from training import pretrain_bert
+from tfreps.text import read_tokenizer
 
 pytest.importorskip("tensorflow_text", reason="masked language modeling needs it")
 

@@ -3,7 +3,7 @@ import pytest
 import tensorflow as tf
 
 from tfreps._src.data.labeled.sequence_targets import SentenceValues, TokenValues, make_targets
-from tfreps.text import TagSet
+from tfreps.tags import TagSet
 
 LENGTHS = np.array([3, 0, 2])
 # A batch of sentences 2 and 0, padded to four tokens.

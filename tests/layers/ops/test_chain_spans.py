@@ -6,11 +6,11 @@ import tensorflow as tf
 
 from tests.closeness import assert_close
 from tests.layers.ops.chain_paths_oracle import MASKS, Problem
+from tfreps import tags as tag_sequences
 from tfreps._src.layers.ops import chain, chain_gradient, chain_spans
 from tfreps._src.layers.ops.chain_recursion import Chain
 from tfreps._src.text.tags.span_states import span_states
 from tfreps._src.text.tags.tag_schemes import LETTERS, allowed_transitions
-from tfreps.text import tags as tag_sequences
 
 SCHEMES = ["bio", "iob1", "bioes", "bilou", "bmes"]
 LENGTH = len(MASKS[0])

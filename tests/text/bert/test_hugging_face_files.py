@@ -14,7 +14,7 @@ from tests.text.bert.whole_tokenizers import (
     template,
     whole,
 )
-from tfreps.text.bert import checkpoint_tokenizer
+from tfreps.text import checkpoint_tokenizer
 
 TEXTS = ["Runs a-b", "runs  Ab!\tab", "cafés Café", "两两 a两", "a\u200bb a\x00b", "", "ababab"]
 TEXTS += ["a\ufffdb", "a\u00a0b", "cafe\u0301s", "<s> runss", "b" * 101, "- -- !a!"]

@@ -4,7 +4,7 @@ import pytest
 import tensorflow as tf
 
 from tfreps._src.text.bert.piece_indexer import PieceIndexer, check_num_pieces, piece_texts
-from tfreps.text.bert import CharacterTokenizer, WordPieceTokenizer
+from tfreps.text import CharacterTokenizer, WordPieceTokenizer
 
 SPECIALS = ["[UNK]", "[CLS]", "[SEP]", "[MASK]", "[PAD]"]  # padding is not 0
 PIECES = WordPieceTokenizer([*SPECIALS, "run", "##s", "!", "a", "##a"])

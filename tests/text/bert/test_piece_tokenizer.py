@@ -3,7 +3,7 @@
 import pytest
 
 from tfreps._src.text.bert.piece_tokenizer import read_pieces
-from tfreps.text.bert import WordPieceTokenizer
+from tfreps.text import WordPieceTokenizer
 
 SPECIALS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 TOKENIZER = WordPieceTokenizer(["a", *SPECIALS, "##b", "[unused1]"])

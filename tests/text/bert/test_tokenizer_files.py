@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.text.bert.whole_tokenizers import SPECIALS, whole
-from tfreps.text.bert import (
+from tfreps.text import (
     CharacterTokenizer,
     WordPieceTokenizer,
     checkpoint_tokenizer,

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tfreps import tags as tag_sequences
 from tfreps._src.text.tags.graph_spans import padded_spans
 from tfreps._src.text.tags.tag_schemes import LETTERS, span_rules
-from tfreps.text import tags as tag_sequences
 
 
 @pytest.mark.few(1)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from tests import seqeval_oracle
 from tests.text.tags.test_tag_schemes import SCHEMES, layouts, write
-from tfreps.text import tags
+from tfreps import tags
 
 
 @pytest.mark.parametrize("mode", tags.MODES)

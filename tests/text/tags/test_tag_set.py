@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from tfreps.text import TagSet
+from tfreps.tags import TagSet
 
 
 def write(folder, data):

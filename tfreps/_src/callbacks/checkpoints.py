@@ -21,7 +21,7 @@ from tfreps._src.callbacks.stop_signals import (
     raise_if_requested,
     request_stop,
 )
-from tfreps._src.optimizers import build_optimizer
+from tfreps._src.optimizers.optimizer_variables import build_optimizer
 
 
 class TimeLimitReached(Exception):

@@ -12,7 +12,7 @@ from tfreps._src.addresses import DOCUMENTATION
 from tfreps._src.cli import standard_streams
 from tfreps._src.files.tensorflow_errors import essence
 
-# Task -> command -> module (in the installed package, or next to it in a clone), description.
+# Task -> command -> module in `tfreps`, description.
 TASKS = {
     "prepare text": {
         "tokenize": ("training.tokenize_text", "tokenizes raw texts, one text per line"),
@@ -151,14 +151,8 @@ def is_for_the_user(error: Exception) -> bool:
 
 
 def import_command(module: str) -> types.ModuleType:
-    """Imports the module of a command: `tfreps.training.x`, or `training.x` in a clone."""
-    installed = f"tfreps.{module}"
-    try:
-        return importlib.import_module(installed)
-    except ModuleNotFoundError as error:
-        if error.name not in (installed, installed.rpartition(".")[0]):
-            raise  # the command exists, but a module that it imports does not
-    return importlib.import_module(module)
+    """Imports the module of a command, such as `training.embed`."""
+    return importlib.import_module(f"tfreps.{module}")
 
 
 def one_line(error: Exception) -> str:

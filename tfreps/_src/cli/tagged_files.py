@@ -185,10 +185,10 @@ def check_tags(
     `True`, the warnings add that the loss treats illegal transitions as impossible. Raises a
     ValueError for a tag that is not valid in the scheme.
     """
-    from tfreps._src.text import tags
+    from tfreps._src.text.tags import tag_sequences
 
     for part, sentences in parts.items():
-        counts = [tags.check(s.tags, scheme, s.file, s.line) for s in sentences]
+        counts = [tag_sequences.check(s.tags, scheme, s.file, s.line) for s in sentences]
         broken = [s for s, count in zip(sentences, counts, strict=True) if count]
         if not broken:
             continue
@@ -198,7 +198,7 @@ def check_tags(
             f"line {broken[0].line} of {broken[0].file}."
         )
         other = SAME_LETTERS.get(scheme)
-        if other and not any(tags.illegal_transitions(s.tags, other) for s in sentences):
+        if other and not any(tag_sequences.illegal_transitions(s.tags, other) for s in sentences):
             print(f"All are legal in {other!r}. If that is their scheme, give --scheme {other}.")
         if loss_forbids and part != "test":
             print(

@@ -11,8 +11,10 @@ from tfreps._src.convert.bilm_tf_options import unlike_allennlp
 from tfreps._src.convert.preset_model import is_hugging_face
 from tfreps._src.files.atomic_files import write_text
 from tfreps._src.files.model_card import MARK, ModelCard
-from tfreps._src.models import BertEncoder, BiLM, SentenceEmbedder
 from tfreps._src.models.any_bilm import AnyBiLM
+from tfreps._src.models.bert import BertEncoder
+from tfreps._src.models.bilm import BiLM
+from tfreps._src.models.sentence_embedder import SentenceEmbedder
 from tfreps._src.models.whole_model import WholeModel
 
 NAME = "README.md"

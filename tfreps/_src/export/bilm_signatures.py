@@ -17,8 +17,9 @@ from tfreps._src.export.signature_base import (
     real_tokens,
 )
 from tfreps._src.export.stored_weights import StoredWeights
-from tfreps._src.models import BiLMPretrainer, Elmo
 from tfreps._src.models.any_bilm import AnyBiLM
+from tfreps._src.models.bilm_pretrainer import BiLMPretrainer
+from tfreps._src.models.elmo import Elmo
 from tfreps._src.runs.vocabulary_checks import check_vocabulary
 from tfreps._src.text.tokenizers import tokenize
 

@@ -2,7 +2,9 @@
 
 import tensorflow as tf
 
-from tfreps._src.models import BertEncoder, PieceEncoder, TransformerEncoder
+from tfreps._src.models.bert import BertEncoder
+from tfreps._src.models.piece_encoder import PieceEncoder
+from tfreps._src.models.transformer_encoder import TransformerEncoder
 
 NUM_PATHS = 5
 LOWEST = float(tf.float32.min)

@@ -14,7 +14,7 @@ from tfreps._src.export.signature_base import (
     with_vocabulary,
 )
 from tfreps._src.export.stored_weights import StoredWeights
-from tfreps._src.models import TransformerEncoder
+from tfreps._src.models.transformer_encoder import TransformerEncoder
 from tfreps._src.text.bert.character_tokens import CharacterTokenizer
 from tfreps._src.text.token_offsets import token_offsets
 from tfreps._src.text.tokenizers import tokenize

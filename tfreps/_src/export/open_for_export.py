@@ -13,7 +13,7 @@ from tfreps._src.inference.loaded_model import LoadedModel
 from tfreps._src.inference.text_bert import TextBert
 from tfreps._src.inference.text_bilm import TextBiLM
 from tfreps._src.inference.text_embedder import TextEmbedder
-from tfreps._src.models import BiLMPretrainer
+from tfreps._src.models.bilm_pretrainer import BiLMPretrainer
 from tfreps._src.runs.run_card import run_card
 
 

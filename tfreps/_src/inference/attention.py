@@ -8,10 +8,11 @@ import tensorflow as tf
 
 from tfreps._src.inference.outputs import TextAttention
 from tfreps._src.layers.position_embedding import sinusoids
-from tfreps._src.models import BertEncoder, TransformerEncoder
+from tfreps._src.models.bert import BertEncoder
+from tfreps._src.models.transformer_encoder import TransformerEncoder
 from tfreps._src.models.whole_model import WholeModel
 from tfreps._src.runs.bert_loading import max_length
-from tfreps._src.text.bert import PieceTokenizer
+from tfreps._src.text.bert.piece_tokenizer import PieceTokenizer
 
 POSITIONS = 100  # default number of sinusoidal positions, which have no upper limit
 

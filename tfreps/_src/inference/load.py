@@ -24,22 +24,20 @@ from tfreps._src.inference.text_embedder import TextEmbedder
 from tfreps._src.inference.text_many_langs import TextManyLangs
 from tfreps._src.inference.text_model import Tokenization
 from tfreps._src.inference.text_tagger import TextTagger
-from tfreps._src.models import (
-    BertEncoder,
-    BertPretrainer,
-    BiLMPretrainer,
-    Classifier,
-    Elmo,
-    HMMTagger,
-    ManyLangsBiLM,
-    SentenceEmbedder,
-    Tagger,
-)
 from tfreps._src.models.any_bilm import AnyBiLM
+from tfreps._src.models.bert import BertEncoder
+from tfreps._src.models.bert_pretrainer import BertPretrainer
+from tfreps._src.models.bilm_pretrainer import BiLMPretrainer
+from tfreps._src.models.classifier import Classifier
+from tfreps._src.models.elmo import Elmo
+from tfreps._src.models.hmm import HMMTagger
+from tfreps._src.models.many_langs import ManyLangsBiLM
 from tfreps._src.models.precision import bfloat16_is_slow
 from tfreps._src.models.published_bilm import InitialState
+from tfreps._src.models.sentence_embedder import SentenceEmbedder
+from tfreps._src.models.tagger import Tagger
 from tfreps._src.models.whole_model import WholeModel
-from tfreps._src.presets import cached_path
+from tfreps._src.presets.sources import cached_path
 from tfreps._src.runs.bert_loading import (
     changed_encoder,
     encoder_of,
@@ -70,8 +68,8 @@ from tfreps._src.runs.locate import (
 from tfreps._src.runs.model_files import NO_COMMAND
 from tfreps._src.runs.run_folder import RunFolder
 from tfreps._src.runs.vocabulary_checks import check_class_names, check_token_table
-from tfreps._src.text.bert import WordPieceTokenizer
 from tfreps._src.text.bert.piece_indexer import PieceIndexer
+from tfreps._src.text.bert.wordpiece import WordPieceTokenizer
 from tfreps._src.text.tags.tag_schemes import Scheme
 from tfreps._src.text.token_indexer import TokenIndexer
 from tfreps._src.text.vocabulary import Vocabulary
@@ -129,7 +127,7 @@ def load(
         initial_state: str. LSTM state that a biLM starts from, as defined in `BiLM`: `"zero"`,
             `"warm"` or `"carry"`. Texts cannot be encoded with `"carry"`. If `None`, `"zero"` is
             used. Defaults to `None`.
-        scheme: str. Tag scheme of a published tagger, as defined in `tfreps.text.tags`. If
+        scheme: str. Tag scheme of a published tagger, as defined in `tfreps.tags`. If
             `"none"` or `None`, the tags have no spans. A model whose files do not name its task is
             loaded as a tagger if a scheme, which may be `"none"`, is given. Defaults to `None`.
         num_layers: int. Number of layers to load from a BERT model without a label or tag head. If

@@ -7,10 +7,11 @@ import keras
 
 from tfreps._src.inference.attention import transformer_of
 from tfreps._src.inference.outputs import TextAttention
-from tfreps._src.models import BertEncoder, TransformerEncoder
+from tfreps._src.models.bert import BertEncoder
+from tfreps._src.models.transformer_encoder import TransformerEncoder
 from tfreps._src.runs.model_files import save_to_preset, upload_preset
 from tfreps._src.runs.run_folder import RunFolder
-from tfreps._src.text.bert import PieceTokenizer
+from tfreps._src.text.bert.piece_tokenizer import PieceTokenizer
 from tfreps._src.text.vocabulary import Vocabulary
 from tfreps._src.text.word_char_ids import WordCharIndexer
 

@@ -10,9 +10,10 @@ from tfreps._src.files.argument_checks import as_list
 from tfreps._src.inference.attention import piece_attention
 from tfreps._src.inference.loaded_model import LoadedModel, trace_once
 from tfreps._src.inference.outputs import TextAttention, TextVectors
-from tfreps._src.models import BertEncoder, BertPretrainer
+from tfreps._src.models.bert import BertEncoder
+from tfreps._src.models.bert_pretrainer import BertPretrainer
 from tfreps._src.runs.bert_loading import max_length
-from tfreps._src.text.bert import PieceTokenizer
+from tfreps._src.text.bert.piece_tokenizer import PieceTokenizer
 
 TEXTS_AT_ONCE = 32
 # Specs of the output of `tokenizer.build_batch`.
@@ -45,7 +46,7 @@ class TextBert(LoadedModel):
         ValueError: If `model` is not a `BertEncoder` or `BertPretrainer`.
 
     Example:
-    >>> from tfreps.text.bert import WordPieceTokenizer
+    >>> from tfreps.text import WordPieceTokenizer
     >>> specials = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
     >>> tokenizer = WordPieceTokenizer([*specials, "hotel", "##s"])
     >>> bert = TextBert(BertEncoder(7, hidden_dim=8, num_layers=1, num_heads=2), tokenizer)

@@ -8,7 +8,7 @@ from tfreps._src.files.argument_checks import as_list
 from tfreps._src.inference.outputs import ClassifiedText
 from tfreps._src.inference.text_model import Tokenization
 from tfreps._src.inference.whole_text_model import WholeTextModel
-from tfreps._src.models import Classifier
+from tfreps._src.models.classifier import Classifier
 from tfreps._src.text.bert.piece_indexer import PieceIndexer
 from tfreps._src.text.token_indexer import TokenIndexer
 

@@ -12,9 +12,9 @@ from tfreps._src.files.argument_checks import as_list, check_choice
 from tfreps._src.inference.outputs import TextEmbeddings
 from tfreps._src.inference.text_model import Tokenization
 from tfreps._src.inference.whole_text_model import WholeTextModel
-from tfreps._src.models import SentenceEmbedder
-from tfreps._src.text.bert import write_checkpoint_tokenizer
+from tfreps._src.models.sentence_embedder import SentenceEmbedder
 from tfreps._src.text.bert.piece_indexer import PieceIndexer
+from tfreps._src.text.bert.tokenizer_files import write_checkpoint_tokenizer
 from tfreps._src.text.token_indexer import TokenIndexer
 
 

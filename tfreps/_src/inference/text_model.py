@@ -11,9 +11,12 @@ from tfreps._src.data.labeled.sequence_batches import SequenceBatches
 from tfreps._src.files.argument_checks import as_list
 from tfreps._src.inference.loaded_model import LoadedModel, trace_once
 from tfreps._src.inference.outputs import TextAttention
-from tfreps._src.models import Classifier, HMMTagger, SentenceEmbedder, Tagger
-from tfreps._src.text.bert import PieceTokenizer
+from tfreps._src.models.classifier import Classifier
+from tfreps._src.models.hmm import HMMTagger
+from tfreps._src.models.sentence_embedder import SentenceEmbedder
+from tfreps._src.models.tagger import Tagger
 from tfreps._src.text.bert.piece_indexer import PieceIndexer
+from tfreps._src.text.bert.piece_tokenizer import PieceTokenizer
 from tfreps._src.text.token_indexer import TokenIndexer
 from tfreps._src.text.tokenizers import tokenize
 from tfreps._src.text.vocabulary import Vocabulary

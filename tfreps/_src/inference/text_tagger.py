@@ -11,7 +11,8 @@ from tfreps._src.files.argument_checks import as_list
 from tfreps._src.inference.outputs import TaggedText, TextAttention, TextSpan
 from tfreps._src.inference.tag_stream import TagStream
 from tfreps._src.inference.text_model import TextModel, Tokenization
-from tfreps._src.models import HMMTagger, Tagger
+from tfreps._src.models.hmm import HMMTagger
+from tfreps._src.models.tagger import Tagger
 from tfreps._src.text.bert.piece_indexer import PieceIndexer, check_num_pieces
 from tfreps._src.text.tags.tag_schemes import Scheme
 from tfreps._src.text.token_indexer import TokenIndexer
@@ -60,7 +61,7 @@ class TextTagger(TextModel):
 
     Attributes:
         names: list of str. The tags in the order of their ids.
-        scheme: str or None. Tag scheme of the spans, as defined in `tfreps.text.tags`. If `None`,
+        scheme: str or None. Tag scheme of the spans, as defined in `tfreps.tags`. If `None`,
             the tags do not form spans.
 
     Raises:

@@ -55,7 +55,7 @@ class CRF(Configurable, keras.layers.Layer):
         num_tags: int. Number of tags `K`, at least 1.
         allowed_transitions: bool, array or nested lists of shape `[K + 2, K + 2]`, [from, to]. Row
             and column `K` are the start of a sentence, and row and column `K + 1` are its end.
-            `tfreps.text.TagSet` creates the table of a tag scheme. If `None`, all transitions are
+            `tfreps.tags.TagSet` creates the table of a tag scheme. If `None`, all transitions are
             allowed. Defaults to `None`.
         constrain: str. `"both"` applies the constraints to the loss and to decoding, `"decode"` to
             decoding only. Has no effect without `allowed_transitions`. Defaults to `"both"`.

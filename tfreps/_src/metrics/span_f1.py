@@ -25,7 +25,7 @@ class SpanF1(TagMetric):
     `predicted` and `true` are the numbers of spans in the predictions and in the data. `correct` is
     the number of predicted spans for which the data contain a span with the same type, start and
     end. Masked tokens are removed wherever they are, and the tokens around them become neighbors.
-    `tfreps.text.tags.spans` defines the spans of a tag sequence. With `mode="strict"`, the
+    `tfreps.tags.spans` defines the spans of a tag sequence. With `mode="strict"`, the
     result equals the F1 of seqeval with `mode="strict"` and the class of the scheme. With
     `mode="conlleval"`, the result equals the F1 of seqeval's default mode and, for tags with B and
     I only, the F1 of conlleval.pl. seqeval does not know all tag prefixes: to compare results,
@@ -35,7 +35,7 @@ class SpanF1(TagMetric):
         tags: list of str. The K tags in the order of their ids.
         scheme: `"bio"`, `"iob1"`, `"bioes"`, `"bilou"` or `"bmes"`. Tag scheme.
         mode: `"strict"` or `"conlleval"`. Treatment of sequences that are not valid in the scheme;
-            see `tfreps.text.tags.spans`. Defaults to `"strict"`.
+            see `tfreps.tags.spans`. Defaults to `"strict"`.
         average: `"micro"` for the F1 over all spans, or `"macro"` for the mean F1 of the types that
             occur in the data or in the predictions. Defaults to `"micro"`.
         name: str. Name of the metric. Defaults to `"span_f1"`.

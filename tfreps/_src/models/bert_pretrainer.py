@@ -12,7 +12,7 @@ from tfreps._src.layers.ops.masks import checked_ids
 from tfreps._src.layers.ops.matmul import dense_of_tokens
 from tfreps._src.layers.ops.replicas import sum_over_replicas
 from tfreps._src.layers.transformer import activation_function, layer_norm
-from tfreps._src.metrics import Perplexity
+from tfreps._src.metrics.perplexity import Perplexity
 from tfreps._src.models.bert import BertEncoder
 from tfreps._src.models.features import feature
 from tfreps._src.models.own_loss import TARGETS_IN_FEATURES, OwnLossModel, features_of

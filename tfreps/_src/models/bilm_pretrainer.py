@@ -10,7 +10,7 @@ from tfreps._src.layers.elmo_bilstm import LSTMState, flatten_states, unflatten_
 from tfreps._src.layers.ops.annotations import Array
 from tfreps._src.layers.ops.replicas import SEEDS_APART, num_replicas, own_rows, replica_number
 from tfreps._src.layers.sampled_softmax import SampledSoftmax
-from tfreps._src.metrics import Perplexity
+from tfreps._src.metrics.perplexity import Perplexity
 from tfreps._src.models.bilm import BiLM
 from tfreps._src.models.features import feature
 from tfreps._src.models.own_loss import TARGETS_IN_FEATURES, OwnLossModel, features_of

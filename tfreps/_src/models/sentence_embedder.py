@@ -10,7 +10,7 @@ from tfreps._src.files.argument_checks import check_choice, check_positive
 from tfreps._src.layers.ops.annotations import Features, Outputs, PoolingKind
 from tfreps._src.layers.ops.masks import after
 from tfreps._src.layers.pooling import POOLINGS, Pooling
-from tfreps._src.metrics import SentenceLoss
+from tfreps._src.metrics.sentence_loss import SentenceLoss
 from tfreps._src.models.keras_encoder import check_masks, encoded, width_of
 from tfreps._src.models.own_loss import SentenceLossModel, mean_of_rows
 from tfreps._src.models.published_embedder import PublishedEmbedder

@@ -71,7 +71,7 @@ class SentenceTagger:
 
             log of the sum of p(y) over all tag sequences y that contain the span
 
-        A sequence contains a span if `tfreps.text.tags.spans` finds it, with exactly this type,
+        A sequence contains a span if `tfreps.tags.spans` finds it, with exactly this type,
         start and end. The sum is exact and computed by forward-backward.
 
         Args:

@@ -18,7 +18,9 @@ from tfreps._src.layers.ops import chain, crf_loss
 from tfreps._src.layers.ops.annotations import Features, Outputs
 from tfreps._src.layers.ops.masks import checked_distributions, is_soft
 from tfreps._src.layers.ops.matmul import matmul
-from tfreps._src.metrics import SentenceLoss, SpanF1, TokenAccuracy
+from tfreps._src.metrics.sentence_loss import SentenceLoss
+from tfreps._src.metrics.span_f1 import SpanF1
+from tfreps._src.metrics.token_accuracy import TokenAccuracy
 from tfreps._src.models.keras_encoder import check_masks, encoded, width_of
 from tfreps._src.models.linear_encoder import LinearEncoder
 from tfreps._src.models.own_loss import SentenceLossModel, checked_y, mean_of_rows

@@ -6,9 +6,16 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from tfreps._src import reports
-from tfreps._src.metrics import AUC
-from tfreps._src.text import tags as tag_sequences
+from tfreps._src.metrics.auc import AUC
+from tfreps._src.reports.binary_scores import best_threshold, scores_at
+from tfreps._src.reports.calibration import calibration_error
+from tfreps._src.reports.tag_reports import (
+    classification_report,
+    confusion_counts,
+    illegal_transition_report,
+    span_report,
+)
+from tfreps._src.text.tags import tag_sequences
 
 if TYPE_CHECKING:
     from tfreps._src.data.labeled.labeled_texts import LabeledText
@@ -54,7 +61,7 @@ def evaluate_tagger(
     predictions = trained.tag([sentence.tokens for sentence in sentences], locations, **options)
     y_pred = [prediction.tags for prediction in predictions]
     flat_true, flat_pred = (list(itertools.chain.from_iterable(y)) for y in (y_true, y_pred))
-    tokens = reports.classification_report(flat_true, flat_pred)
+    tokens = classification_report(flat_true, flat_pred)
     results: dict[str, Any] = {
         "sentences": len(sentences),
         "tokens": len(flat_true),
@@ -64,11 +71,11 @@ def evaluate_tagger(
         **_tag_calibration(y_true, predictions),
     }
     if trained.scheme is not None:
-        results["spans"] = reports.span_report(y_true, y_pred, trained.scheme)
-        results["illegal_transitions"] = reports.illegal_transition_report(y_pred, trained.scheme)
+        results["spans"] = span_report(y_true, y_pred, trained.scheme)
+        results["illegal_transitions"] = illegal_transition_report(y_pred, trained.scheme)
     else:
         results["labels"] = tokens["labels"]
-    results["confusion"] = reports.confusion_counts(flat_true, flat_pred, trained.names).tolist()
+    results["confusion"] = confusion_counts(flat_true, flat_pred, trained.names).tolist()
     return results
 
 
@@ -117,14 +124,14 @@ def evaluate_classifier(
     labels = [text.label for text in texts]
     predictions = trained.classify(tokens, **options)
     y_pred = [prediction.label for prediction in predictions]
-    report = reports.classification_report(labels, y_pred, trained.names)
+    report = classification_report(labels, y_pred, trained.names)
     results: dict[str, Any] = {"texts": len(texts), **report}
     results["temperature"] = trained.model.temperature
-    results["calibration_error"] = reports.calibration_error(
+    results["calibration_error"] = calibration_error(
         [prediction.confidence for prediction in predictions],
         [label == found for label, found in zip(labels, y_pred, strict=True)],
     )
-    results["confusion"] = reports.confusion_counts(labels, y_pred, trained.names).tolist()
+    results["confusion"] = confusion_counts(labels, y_pred, trained.names).tolist()
     if len(trained.names) == 2 and len(set(labels)) == 2:
         name = trained.names[1]
         positive = [label == name for label in labels]
@@ -135,10 +142,10 @@ def evaluate_classifier(
         # Rounded, because float32 has about 7 digits.
         results["auc"] = round(float(auc.result()), 7)
         if threshold == "best":
-            threshold = reports.best_threshold(positive, scores).threshold
+            threshold = best_threshold(positive, scores).threshold
         if threshold is not None:
             results["threshold"] = threshold
-            results["at_threshold"] = reports.scores_at(positive, scores, threshold)
+            results["at_threshold"] = scores_at(positive, scores, threshold)
     return results
 
 
@@ -163,7 +170,7 @@ def _tag_calibration(
     for name, pairs in named.items():
         if pairs:
             confidences, is_right = zip(*pairs, strict=True)
-            found[name] = reports.calibration_error(confidences, is_right)
+            found[name] = calibration_error(confidences, is_right)
     return found
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tfreps._src.reports.binary_scores import Scores, check_lengths, scores_of_counts
-from tfreps._src.text import tags as tag_sequences
+from tfreps._src.text.tags import tag_sequences
 from tfreps._src.text.tags.tag_schemes import Scheme, SpanMode
 
 
@@ -50,7 +50,7 @@ def span_report(
         y_pred: Sequence of lists of str. The predicted tags of each sentence.
         scheme: str. The tag scheme: `"bio"`, `"iob1"`, `"bioes"`, `"bilou"` or `"bmes"`.
         mode: str. How spans are read from illegal tag sequences: `"strict"` or `"conlleval"`; see
-            `tfreps.text.tags.spans`. Defaults to `"strict"`.
+            `tfreps.tags.spans`. Defaults to `"strict"`.
 
     Returns:
         dict with these keys. All scores are dicts with `precision`, `recall`, `f1` (float) and

@@ -6,14 +6,15 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from tfreps._src.convert.bert_checkpoint import read_encoder, read_pretrainer
-from tfreps._src.models import BertEncoder, BertPretrainer
+from tfreps._src.models.bert import BertEncoder
+from tfreps._src.models.bert_pretrainer import BertPretrainer
 from tfreps._src.models.copy_weights import copy_weights
 from tfreps._src.models.whole_model import WholeModel
 from tfreps._src.runs.locate import BERT, RUN, locate
 from tfreps._src.runs.run_folder import RunFolder
 from tfreps._src.runs.vocabulary_checks import check_pieces
-from tfreps._src.text.bert import PieceTokenizer, checkpoint_tokenizer, read_tokenizer
-from tfreps._src.text.bert.tokenizer_files import SOURCES
+from tfreps._src.text.bert.piece_tokenizer import PieceTokenizer
+from tfreps._src.text.bert.tokenizer_files import SOURCES, checkpoint_tokenizer, read_tokenizer
 
 COMMAND = "pretrain-bert"
 EMBEDDINGS = (  # layers before those of the Transformer; some encoders lack some of them

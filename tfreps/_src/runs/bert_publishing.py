@@ -9,13 +9,18 @@ from tfreps._src.convert.bert_checkpoint import Checkpoint, read_classifier, rea
 from tfreps._src.convert.bert_table import has, label_rows
 from tfreps._src.convert.hugging_face import TAG_TASK, write_model
 from tfreps._src.convert.model_cards import write_model_card
-from tfreps._src.models import BertEncoder, BertPretrainer, Classifier, PieceEncoder, Tagger
+from tfreps._src.models.bert import BertEncoder
+from tfreps._src.models.bert_pretrainer import BertPretrainer
+from tfreps._src.models.classifier import Classifier
 from tfreps._src.models.copy_weights import copy_weights
+from tfreps._src.models.piece_encoder import PieceEncoder
+from tfreps._src.models.tagger import Tagger
 from tfreps._src.runs.bert_loading import least, max_length, published_tokenizer
 from tfreps._src.runs.model_files import asset_writers
 from tfreps._src.runs.run_card import run_card
 from tfreps._src.runs.run_folder import RunFolder
-from tfreps._src.text.bert import PieceTokenizer, read_tokenizer, write_checkpoint_tokenizer
+from tfreps._src.text.bert.piece_tokenizer import PieceTokenizer
+from tfreps._src.text.bert.tokenizer_files import read_tokenizer, write_checkpoint_tokenizer
 from tfreps._src.text.tags.tag_schemes import Scheme
 
 

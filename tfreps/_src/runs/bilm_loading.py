@@ -10,10 +10,14 @@ import numpy as np
 from tfreps._src.convert.bilm_files import HDF5
 from tfreps._src.convert.bilm_tf import read_weights
 from tfreps._src.convert.bilm_tf_checkpoint import Restored, read_training_folder, weights_of
-from tfreps._src.models import BiLM, BiLMPretrainer, Elmo, ManyLangsBiLM
 from tfreps._src.models.any_bilm import AnyBiLM
+from tfreps._src.models.bilm import BiLM
+from tfreps._src.models.bilm_pretrainer import BiLMPretrainer
 from tfreps._src.models.copy_weights import copy_weights
-from tfreps._src.optimizers import TF1Adagrad, build_optimizer
+from tfreps._src.models.elmo import Elmo
+from tfreps._src.models.many_langs import ManyLangsBiLM
+from tfreps._src.optimizers.optimizer_variables import build_optimizer
+from tfreps._src.optimizers.tf1_adagrad import TF1Adagrad
 from tfreps._src.runs.locate import BILM, RUN, TRAINING_FOLDER, locate
 from tfreps._src.runs.run_folder import RunFolder
 from tfreps._src.runs.vocabulary_checks import check_vocabulary, check_word_characters

@@ -13,7 +13,7 @@ from tfreps._src.convert.bilm_files import BILM_SUFFIXES, find_bilm_files, is_tr
 from tfreps._src.convert.many_langs_files import LSTMS, TOKEN_ENCODER, is_many_langs
 from tfreps._src.convert.sentence_transformers import is_sentence_transformers
 from tfreps._src.convert.torch_files import is_torch
-from tfreps._src.presets import local_copy
+from tfreps._src.presets.sources import local_copy
 from tfreps._src.runs.model_archive import load_archive
 from tfreps._src.runs.run_folder import CONFIG, RunFolder, is_run_folder
 

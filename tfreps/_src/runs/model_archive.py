@@ -38,7 +38,7 @@ def load_archive(path: str | os.PathLike[str]) -> Any:
     check_archive(path)
     import keras
 
-    import tfreps._src.models  # noqa: F401 registers all classes that a file may contain
+    import tfreps._src.models.saved_classes  # noqa: F401
 
     try:
         return keras.models.load_model(path, compile=False, safe_mode=True)

@@ -20,18 +20,16 @@ from tfreps._src.convert.model_cards import write_model_card
 from tfreps._src.convert.preset_model import is_hugging_face, write_preset_model
 from tfreps._src.convert.sentence_transformers import read_embedder, write_embedder
 from tfreps._src.files.atomic_files import is_free, replacing, write_text
-from tfreps._src.models import (
-    BertEncoder,
-    BertPretrainer,
-    BiLM,
-    Classifier,
-    Elmo,
-    HMMTagger,
-    ManyLangsBiLM,
-    SentenceEmbedder,
-    Tagger,
-)
 from tfreps._src.models.any_bilm import AnyBiLM
+from tfreps._src.models.bert import BertEncoder
+from tfreps._src.models.bert_pretrainer import BertPretrainer
+from tfreps._src.models.bilm import BiLM
+from tfreps._src.models.classifier import Classifier
+from tfreps._src.models.elmo import Elmo
+from tfreps._src.models.hmm import HMMTagger
+from tfreps._src.models.many_langs import ManyLangsBiLM
+from tfreps._src.models.sentence_embedder import SentenceEmbedder
+from tfreps._src.models.tagger import Tagger
 from tfreps._src.models.whole_model import WholeModel
 from tfreps._src.presets import hub_repositories
 from tfreps._src.runs.locate import (
@@ -55,7 +53,8 @@ from tfreps._src.runs.run_folder import (
     WORD_CHARACTERS,
     RunFolder,
 )
-from tfreps._src.text.bert import PieceTokenizer, write_checkpoint_tokenizer, write_tokenizer
+from tfreps._src.text.bert.piece_tokenizer import PieceTokenizer
+from tfreps._src.text.bert.tokenizer_files import write_checkpoint_tokenizer, write_tokenizer
 from tfreps._src.text.vocabulary import Vocabulary
 from tfreps._src.text.word_char_ids import WordCharIndexer
 

@@ -8,10 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from tfreps._src.models import BertEncoder, BiLMPretrainer, Elmo, ManyLangsBiLM
 from tfreps._src.models.any_bilm import AnyBiLM
+from tfreps._src.models.bert import BertEncoder
+from tfreps._src.models.bilm_pretrainer import BiLMPretrainer
+from tfreps._src.models.elmo import Elmo
+from tfreps._src.models.many_langs import ManyLangsBiLM
 from tfreps._src.models.whole_model import WholeModel
-from tfreps._src.text.bert import PieceTokenizer
+from tfreps._src.text.bert.piece_tokenizer import PieceTokenizer
 from tfreps._src.text.tags.tag_set import TagSet, Word
 from tfreps._src.text.vocabulary import Vocabulary
 from tfreps._src.text.word_char_ids import WordCharIndexer

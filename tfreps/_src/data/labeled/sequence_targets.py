@@ -105,7 +105,7 @@ def _check_ids(ids: np.ndarray, conversion: str) -> None:
     if not np.issubdtype(ids.dtype, np.integer):
         raise ValueError(
             "`targets` must be integers, the ids of tags or labels; got "
-            f"{ids.reshape(-1).tolist()[0]!r}. Convert names to ids with tfreps.text.TagSet: "
+            f"{ids.reshape(-1).tolist()[0]!r}. Convert names to ids with tfreps.tags.TagSet: "
             f"{conversion}."
         )
     if ids.min() < 0:

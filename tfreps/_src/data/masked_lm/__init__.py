@@ -1,3 +1,1 @@
 """Batches for masked language models: documents, sentence pairs and masked positions."""
-
-__all__: list[str] = []  # tfreps.data exports the public names

@@ -8,13 +8,11 @@ import tensorflow as tf
 from tfreps._src.export.bert_signatures import BertSignatures
 from tfreps._src.export.bilm_signatures import BiLMSignatures
 from tfreps._src.export.signature_base import Signatures, count
-from tfreps._src.models import (
-    BertEncoder,
-    Classifier,
-    ManyLangsBiLM,
-    SentenceEmbedder,
-    TransformerEncoder,
-)
+from tfreps._src.models.bert import BertEncoder
+from tfreps._src.models.classifier import Classifier
+from tfreps._src.models.many_langs import ManyLangsBiLM
+from tfreps._src.models.sentence_embedder import SentenceEmbedder
+from tfreps._src.models.transformer_encoder import TransformerEncoder
 from tfreps._src.text.bert.character_tokens import CharacterTokenizer
 from tfreps._src.text.bert.wordpiece import CONTINUATION
 from tfreps._src.text.python_rules import python_pattern, python_rules

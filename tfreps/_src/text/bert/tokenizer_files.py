@@ -39,7 +39,7 @@ def write_tokenizer(tokenizer: PieceTokenizer, path: str | os.PathLike[str]) -> 
 
     Example:
         >>> import tempfile
-        >>> from tfreps.text.bert import CharacterTokenizer, read_tokenizer, write_tokenizer
+        >>> from tfreps.text import CharacterTokenizer, read_tokenizer, write_tokenizer
         >>> path = tempfile.mkdtemp() + "/tokenizer.json"
         >>> write_tokenizer(CharacterTokenizer.from_texts(["两 3"]), path)
         >>> read_tokenizer(path).text_to_ids("两 4")
@@ -182,7 +182,7 @@ def write_checkpoint_tokenizer(tokenizer: PieceTokenizer, folder: str | os.PathL
 
     Example:
         >>> import pathlib, tempfile
-        >>> from tfreps.text.bert import CharacterTokenizer, write_checkpoint_tokenizer
+        >>> from tfreps.text import CharacterTokenizer, write_checkpoint_tokenizer
         >>> folder = pathlib.Path(tempfile.mkdtemp())
         >>> write_checkpoint_tokenizer(CharacterTokenizer.from_texts(["两 3"]), folder)
         >>> sorted(path.name for path in folder.iterdir())

@@ -6,7 +6,7 @@ from tfreps._src.text.tags.tag_schemes import SpanRules
 
 
 def ended_spans(tags: tf.Tensor, rules: SpanRules) -> tuple[tf.Tensor, tf.Tensor]:
-    """Finds the same spans as `tfreps.text.tags.spans`, and where each of them ends.
+    """Finds the same spans as `tfreps.tags.spans`, and where each of them ends.
 
     Args:
         tags: int32, shape `[N]`. The tag ids of consecutive sentences, each followed by K, the id

@@ -77,7 +77,7 @@ def detect_scheme(tags: Iterable[str]) -> Scheme | None:
         str, or `None` if the tags are plain or match no scheme.
 
     Example:
-        >>> from tfreps.text import tags
+        >>> from tfreps import tags
         >>> tags.detect_scheme(["O", "B-ORG", "M-ORG", "E-ORG", "S-ORG"])
         'bmes'
         >>> tags.detect_scheme(["DT", "NN", "VB"]) is None
@@ -159,7 +159,7 @@ def allowed_transitions(tags: Sequence[str], scheme: Scheme | None) -> np.ndarra
         ValueError: If the scheme is unknown or a tag is not valid in it.
 
     Example:
-        >>> from tfreps.text import tags
+        >>> from tfreps import tags
         >>> tags.allowed_transitions(["O", "B-X", "I-X"], "bio").astype(int)
         array([[1, 1, 0, 0, 1],
                [1, 1, 1, 0, 1],

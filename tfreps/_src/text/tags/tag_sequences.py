@@ -52,7 +52,7 @@ def spans(tags: Sequence[str], scheme: Scheme, mode: SpanMode = "strict") -> lis
         ValueError: If a tag is not valid in the scheme, or `scheme` or `mode` is unknown.
 
     Example:
-        >>> from tfreps.text import tags
+        >>> from tfreps import tags
         >>> tags.spans(["B-PER", "I-PER", "O", "I-LOC"], "bio")
         [Span(type='PER', start=0, end=2)]
         >>> tags.spans(["B-PER", "I-PER", "O", "I-LOC"], "bio", mode="conlleval")[1]
@@ -113,7 +113,7 @@ def spans_to_tags(spans: Iterable[tuple[str, int, int]], length: int, scheme: Sc
             `scheme` is unknown.
 
     Example:
-        >>> from tfreps.text import tags
+        >>> from tfreps import tags
         >>> tags.spans_to_tags([("PER", 0, 3), ("LOC", 3, 4)], 5, "bioes")
         ['B-PER', 'I-PER', 'E-PER', 'S-LOC', 'O']
     """
@@ -156,7 +156,7 @@ def convert(tags: Sequence[str], from_scheme: Scheme, to_scheme: Scheme) -> list
             is an illegal transition. Illegal transitions are not repaired.
 
     Example:
-        >>> from tfreps.text import tags
+        >>> from tfreps import tags
         >>> tags.convert(["I-PER", "I-PER", "B-PER", "O"], "iob1", "bmes")
         ['B-PER', 'E-PER', 'S-PER', 'O']
     """
@@ -189,7 +189,7 @@ def illegal_transitions(tags: Sequence[str], scheme: Scheme | None) -> list[int]
         ValueError: If the scheme is unknown or a tag is not valid in it.
 
     Example:
-        >>> from tfreps.text import tags
+        >>> from tfreps import tags
         >>> tags.illegal_transitions(["O", "I-PER", "E-PER", "B-LOC"], "bioes")
         [1, 4]
     """
@@ -228,7 +228,7 @@ def check(
             unknown. The message about a tag names the tag, the file and, if known, the line.
 
     Example:
-        >>> from tfreps.text import tags
+        >>> from tfreps import tags
         >>> tags.check(["O", "I-PER"], "bio")
         1
         >>> tags.check(["O", "PER"], "bio", "train.txt", line=[17, 18])

@@ -37,7 +37,7 @@ class TagSet:
             the scheme is unknown.
 
     Example:
-        >>> from tfreps.text import TagSet
+        >>> from tfreps.tags import TagSet
         >>> tag_set = TagSet.from_sequences([["B-PER", "O"], ["O", "B-PER", "I-PER"]], "bio")
         >>> tag_set.names, tag_set.encode(["O", "I-PER"]), tag_set.decode([1, 2])
         (['O', 'B-PER', 'I-PER'], [0, 2], ['B-PER', 'I-PER'])

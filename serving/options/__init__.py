@@ -1,0 +1,1 @@
+"""Options and the log of the commands that serve models."""

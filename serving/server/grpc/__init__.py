@@ -1,0 +1,1 @@
+"""The gRPC interface of TensorFlow Serving, and a client for it."""

@@ -1,0 +1,1 @@
+"""Versions of models: finding, checking, loading, warming up and replacing them."""

@@ -1,0 +1,1 @@
+"""Handling of requests: size and time limits, queues, errors and metrics."""

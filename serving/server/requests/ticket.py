@@ -1,0 +1,67 @@
+"""Ticket: the remaining time and the cancellation of a request."""
+
+import time
+
+import tensorflow as tf
+from tensorflow.python.eager import cancellation, context, execute
+from tfreps.serving.server.requests.serving_error import ServingError
+
+
+class Ticket:
+    """Time limit and cancellation of a request in progress, whose client waits `seconds` seconds.
+
+    `limit` is the number of seconds that the server allows. A request that runs longer counts as
+    stuck (see `Lane.is_stuck`).
+    """
+
+    def __init__(self, seconds=60.0, limit=None):
+        self.seconds = seconds
+        self.limit = seconds if limit is None else limit
+        self.on_cancel = None  # function without arguments that `cancel` calls
+        self._until = time.monotonic() + seconds
+        self._manager = cancellation.CancellationManager()
+
+    @property
+    def remaining(self):
+        """Number of seconds until the client stops waiting, at least 0."""
+        return max(self._until - time.monotonic(), 0.0)
+
+    def cancel(self):
+        """Cancels the request, whether it is running or waiting."""
+        self._manager.start_cancel()
+        if self.on_cancel is not None:
+            self.on_cancel()
+
+    def check(self):
+        """Raises a ServingError if no time remains or the request was cancelled."""
+        if not self.remaining:
+            raise too_late(self.seconds)
+        if self._manager.is_cancelled:
+            raise ServingError("CANCELLED", "The client has disconnected.")
+
+    def call(self, function, inputs):
+        """Calls a function of a SavedModel with a dict of inputs; returns a dict of output tensors.
+
+        If the request is cancelled, the call stops at its next operation. TensorFlow has no public
+        function for this: all threads would share the manager of `CancellationManagerContext`, and
+        a cancelled request would stop all others.
+        """
+        tensors = [tf.convert_to_tensor(inputs[name]) for name in sorted(inputs)]
+        outputs = execute.execute_with_cancellation(
+            function.name,
+            num_outputs=len(function.outputs),
+            inputs=tensors + function.captured_inputs,
+            attrs=(),
+            ctx=context.context(),
+            cancellation_manager=self._manager,
+        )
+        return tf.nest.pack_sequence_as(function.structured_outputs, outputs)
+
+
+def too_late(seconds):
+    """Returns the `ServingError` for a request that took longer than `seconds` seconds."""
+    message = (
+        f"The request took longer than {seconds:g} seconds. Send fewer or shorter texts, or "
+        "increase the timeout of the client and the server option `timeout_seconds`."
+    )
+    return ServingError("DEADLINE_EXCEEDED", message)

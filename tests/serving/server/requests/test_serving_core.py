@@ -1,0 +1,119 @@
+"""Tests the part of the server that both interfaces share."""
+
+import asyncio
+import gc
+import json
+import weakref
+
+import grpc
+import pytest
+from tensorflow_serving.apis import prediction_service_pb2_grpc
+from tfreps.serving import ServerOptions
+from tfreps.serving.server.models.model_pool import ModelPool
+from tfreps.serving.server.requests import serving_core
+from tfreps.serving.server.requests.serving_core import ServingCore
+from tfreps.serving.server.requests.serving_error import ServingError, as_serving_error
+
+from tests.serving.server.small_models import predict_request
+from tests.serving.server.test_model_server import wait_for
+
+
+def test_requests_beyond_the_limit_are_rejected_and_accepted_ones_answered():
+    core = ServingCore(ModelPool([], load=None), ServerOptions(max_requests=2))
+
+    async def check():
+        go_on = asyncio.Event()
+
+        async def work(number, ticket):
+            await go_on.wait()
+            return number
+
+        tasks = [
+            asyncio.ensure_future(core.respond(work, n, ticket=core.ticket())) for n in range(2)
+        ]
+        await asyncio.sleep(0)
+        with pytest.raises(ServingError, match="2 requests are in progress") as caught:
+            await core.respond(work, 2, ticket=core.ticket())
+        assert caught.value.code == "UNAVAILABLE"
+        go_on.set()
+        assert await asyncio.gather(*tasks) == [0, 1]
+        assert await core.respond(work, 3, ticket=core.ticket()) == 3
+        assert core.in_progress == 0
+
+    asyncio.run(check())
+
+
+@pytest.mark.parametrize("end", ["late", "cancelled"])
+def test_a_request_that_is_given_up_is_in_progress_until_its_work_ends(end):
+    core = ServingCore(ModelPool([], load=None), ServerOptions(timeout_seconds=20))
+
+    async def check():
+        go_on = asyncio.Event()
+        ticket = core.ticket(0.05 if end == "late" else None)
+        assert ticket.limit == 20
+
+        async def work(ticket):
+            await go_on.wait()
+            ticket.check()
+
+        task = asyncio.ensure_future(core.respond(work, ticket=ticket))
+        await asyncio.sleep(0)
+        if end == "cancelled":
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+        else:
+            with pytest.raises(ServingError, match="took longer than 0.05 seconds") as caught:
+                await task
+            assert caught.value.code == "DEADLINE_EXCEEDED"
+        with pytest.raises(ServingError):
+            ticket.check()
+        assert core.in_progress == 1
+        go_on.set()
+        while core.in_progress:
+            await asyncio.sleep(0)
+
+    asyncio.run(check())
+
+
+def test_errors_are_counted_for_models_that_exist(server):
+    core = server._core
+    for name in ("zoo", "no-such-model"):
+        with pytest.raises(ServingError, match="INTERNAL|ZeroDivision"):
+            with core.recorded(name, "Predict", "REST"):
+                _ = 1 / 0
+    page = core.metrics.page().decode()
+    assert 'request_count{model_name="zoo",status="INTERNAL"} 1.0' in page
+    assert "no-such-model" not in page
+
+
+def test_messages(server):
+    (entry,) = server._core.status_message("half_plus_two").model_version_status
+    assert (entry.version, entry.state, entry.status.error_code) == (123, 30, 0)
+    message = server._core.metadata_message("half_plus_two", label="stable")
+    assert message.model_spec.version.value == 123 and list(message.metadata) == ["signature_def"]
+
+
+@pytest.mark.parametrize("is_rest", [True, False], ids=["REST", "gRPC"])
+def test_rejected_requests_leave_the_memory(server, rest, channel, monkeypatch, is_rest):
+    """Errors refer to frames with the inputs, but are freed without the garbage collector."""
+    errors = []
+
+    def recorded(error):
+        errors.append(weakref.ref(error))
+        return as_serving_error(error)
+
+    monkeypatch.setattr(serving_core, "as_serving_error", recorded)
+    gc.disable()
+    try:
+        if is_rest:
+            body = json.dumps({"instances": ["a" * 20_000, ["b"]]})
+            assert rest("POST", "/v1/models/zoo:predict", body).status_code == 400
+        else:
+            request = predict_request("zoo", {"text": ["a"] * 10_000}, "none")
+            stub = prediction_service_pb2_grpc.PredictionServiceStub(channel)
+            with pytest.raises(grpc.RpcError):
+                stub.Predict(request)
+        wait_for(lambda: errors and errors[0]() is None)
+    finally:
+        gc.enable()

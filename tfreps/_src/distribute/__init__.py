@@ -1,3 +1,0 @@
-"""Devices and workers that train one model together, and bulk inference (beam)."""
-
-__all__: list[str] = []  # internal: not part of the public API

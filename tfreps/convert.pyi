@@ -1,0 +1,1 @@
+from ._src.convert.bert_checkpoint import Checkpoint as Checkpoint

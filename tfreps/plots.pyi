@@ -1,0 +1,16 @@
+from ._src.plots.attention_maps import attention_figure as attention_figure
+from ._src.plots.attention_maps import select_attention as select_attention
+from ._src.plots.canvas import figure_to_png as figure_to_png
+from ._src.plots.canvas import new_figure as new_figure
+from ._src.plots.canvas import save_figure as save_figure
+from ._src.plots.canvas import show_in_tensorboard as show_in_tensorboard
+from ._src.plots.curves import learning_curves_figure as learning_curves_figure
+from ._src.plots.fonts import Fonts as Fonts
+from ._src.plots.fonts import find_fonts as find_fonts
+from ._src.plots.matrices import matrix_figure as matrix_figure
+from ._src.plots.matrices import plot_confusion_matrix as plot_confusion_matrix
+from ._src.plots.matrices import plot_mix_weights as plot_mix_weights
+from ._src.plots.position_maps import position_curves_figure as position_curves_figure
+from ._src.plots.position_maps import position_map_figure as position_map_figure
+from ._src.plots.position_maps import position_surface_figure as position_surface_figure
+from ._src.plots.run_plots import plot_run as plot_run

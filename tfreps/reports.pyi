@@ -1,0 +1,10 @@
+from ._src.reports.binary_scores import auc as auc
+from ._src.reports.binary_scores import best_threshold as best_threshold
+from ._src.reports.binary_scores import scores_at as scores_at
+from ._src.reports.calibration import calibration_error as calibration_error
+from ._src.reports.tag_reports import classification_report as classification_report
+from ._src.reports.tag_reports import confusion_counts as confusion_counts
+from ._src.reports.tag_reports import format_confusion as format_confusion
+from ._src.reports.tag_reports import format_report as format_report
+from ._src.reports.tag_reports import illegal_transition_report as illegal_transition_report
+from ._src.reports.tag_reports import span_report as span_report

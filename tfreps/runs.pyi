@@ -1,0 +1,1 @@
+from ._src.runs.run_folder import RunFolder as RunFolder

@@ -1,0 +1,1 @@
+from .loop.replica_loop import ReplicaLoop as ReplicaLoop

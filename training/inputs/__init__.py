@@ -1,0 +1,1 @@
+"""Inputs and encoders of taggers and classifiers, as the options of a command describe them."""

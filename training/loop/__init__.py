@@ -1,0 +1,1 @@
+"""The training loop over epochs, on one device or on replicas."""

@@ -1,0 +1,1 @@
+"""Options that training commands share, and the steps that all of these commands run."""

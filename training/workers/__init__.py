@@ -1,0 +1,1 @@
+"""Devices and worker processes that train one model together."""
