@@ -7,9 +7,6 @@ import types
 import keras
 import numpy as np
 import tensorflow as tf
-from tfreps.training.inputs.encoders import make_encoder
-from tfreps.training.inputs.read_inputs import EncoderInputs
-from tfreps.training.options.encoder_options import labeling_groups
 
 from benchmarks.random_batches import frequent_ids, lm_batch, masked_batch
 from tfreps._src.cli.command import Group
@@ -26,6 +23,9 @@ from tfreps.models import (
 )
 from tfreps.optimizers import FusedAdam, TF1Adagrad, build_optimizer
 from tfreps.text import batch_to_ids
+from tfreps.training.inputs.encoders import make_encoder
+from tfreps.training.inputs.read_inputs import EncoderInputs
+from tfreps.training.options.encoder_options import labeling_groups
 
 VOCABULARY, NEGATIVES, CLASSES, MASKED_SHARE = 8000, 2048, 9, 0.15
 TAGGER_BERT, TAGGER_ELMO = "bert_6x384", "elmo_small"

@@ -20,14 +20,13 @@ import pathlib
 import sys
 import tempfile
 
+from benchmarks.rows import print_table, program_parser
 from tfreps.training.workers.local_workers import (
     THREADS,
     local_addresses,
     run_workers,
     threads_per_worker,
 )
-
-from benchmarks.rows import print_table, program_parser
 
 PROGRAM = "benchmarks.scaling"
 MODELS = "bilm", "bert"
@@ -89,11 +88,11 @@ def start(model, workers, options):
 def measure(options):
     """Measures a row as one of its workers; worker 0 writes the result."""
     import numpy as np
+
+    from benchmarks import reductions, scaling_models
     from tfreps.training.loop.replica_loop import ReplicaLoop
     from tfreps.training.workers.strategies import open_strategy
     from tfreps.training.workers.workers import Workers
-
-    from benchmarks import reductions, scaling_models
 
     strategy = open_strategy("multiworker")
     workers = Workers(strategy)

@@ -9,12 +9,11 @@ object per sentence. REST does not need TensorFlow on the client.
 
 import json
 
-from tfreps.serving.server.output_lines import as_lines
-
 from tfreps._src.cli.command import Command, Group
 from tfreps._src.cli.options import Option
 from tfreps._src.cli.start_tensorflow import start_tensorflow
 from tfreps._src.cli.text_streams import FILE, SENTENCES, read_sentences
+from tfreps.serving.server.output_lines import as_lines
 
 BATCH = 32
 COMMAND = Command(

@@ -22,12 +22,11 @@ import signal
 import threading
 import time
 
-from tfreps.serving.options import server_options
-from tfreps.serving.options.server_log import server_log
-
 from tfreps._src.cli.command import Command
 from tfreps._src.cli.start_tensorflow import start_tensorflow
 from tfreps._src.cli.text_streams import read_texts
+from tfreps.serving.options import server_options
+from tfreps.serving.options.server_log import server_log
 
 PAGE = pathlib.Path(__file__).parent / "page"
 LEAST_THREADS = 4

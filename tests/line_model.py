@@ -3,9 +3,9 @@
 import argparse
 
 import keras
-from tfreps.training.options.training_options import LABELING as OPTIONS
 
 from tfreps._src.models.whole_model import WholeModel
+from tfreps.training.options.training_options import LABELING as OPTIONS
 
 
 class Line(WholeModel, keras.Sequential):

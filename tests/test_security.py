@@ -3,10 +3,10 @@
 import re
 
 import pytest
-from tfreps.serving import ServerOptions, predict, serve
-from tfreps.serving.server.models import model_configs
 
 from tests.conftest import CHECKOUT
+from tfreps.serving import ServerOptions, predict, serve
+from tfreps.serving.server.models import model_configs
 
 TEXT = (CHECKOUT / "docs/explanation/security.md").read_text(encoding="utf-8")
 ELSEWHERE = {"--help", "--resume", "--format"}  # flags of other programs

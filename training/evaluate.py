@@ -8,14 +8,13 @@ right. --fit-temperature makes confidences more accurate without changing any ta
 import contextlib
 import pathlib
 
-from tfreps.training.options import labeled_texts
-
 from tfreps._src.cli.command import Command, Group
 from tfreps._src.cli.options import Option, as_clause, as_flag
 from tfreps._src.cli.output_checks import OVERWRITE, check_output
 from tfreps._src.cli.tagged_files import as_in_training, read_tagged_files
 from tfreps._src.files.json_files import as_json, write_json
 from tfreps._src.runs.run_folder import RunFolder, run_files
+from tfreps.training.options import labeled_texts
 
 FOR_TAGGERS = {name: as_in_training(name) for name in ("token_column", "tag_column", "separator")}
 FIELDS = {

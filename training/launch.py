@@ -16,12 +16,11 @@ weights drift apart, because the optimizer enlarges this rounding.
 import os
 import sys
 
-from tfreps.training.workers.cluster import NAME
-from tfreps.training.workers.local_workers import local_addresses, run_workers, threads_per_worker
-
 from tfreps._src.cli.command import Command, Group
 from tfreps._src.cli.options import Option, listed
 from tfreps._src.cli.standard_streams import say
+from tfreps.training.workers.cluster import NAME
+from tfreps.training.workers.local_workers import local_addresses, run_workers, threads_per_worker
 
 TRAINING = ["pretrain-elmo", "pretrain-bert", "train-tagger", "train-classifier"]
 DISTRIBUTE = ["--distribute", "multiworker"]

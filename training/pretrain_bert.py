@@ -9,11 +9,10 @@ continues training from the weights of another run or of a published checkpoint.
 import pathlib
 import shlex
 
-from tfreps.training.options.bert_options import GROUPS, SIZE, SIZES
-
 from tfreps import data
 from tfreps._src.cli.command import Command
 from tfreps.text import CharacterTokenizer, WordPieceTokenizer, read_tokenizer, write_tokenizer
+from tfreps.training.options.bert_options import GROUPS, SIZE, SIZES
 
 COMMAND = Command(
     "pretrain-bert",
@@ -45,15 +44,14 @@ def train(options, earlier):
 
     If `earlier`, the run to resume, is not `None`, its training is continued.
     """
-    from tfreps.training.loop import training
-    from tfreps.training.loop.epoch_loop import FitPlan, fit_epochs
-    from tfreps.training.options import training_command
-    from tfreps.training.workers.strategies import open_strategy
-
     from tfreps._src.cli.progress import say_progress
     from tfreps._src.models.sizes import BERT
     from tfreps.callbacks import EpochLog
     from tfreps.optimizers import build_optimizer
+    from tfreps.training.loop import training
+    from tfreps.training.loop.epoch_loop import FitPlan, fit_epochs
+    from tfreps.training.options import training_command
+    from tfreps.training.workers.strategies import open_strategy
 
     rows = options.batch_size or max(1, options.batch_tokens // options.max_length)
     width = options.hidden_dim

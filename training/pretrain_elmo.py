@@ -12,11 +12,10 @@ import sys
 import types
 import warnings
 
-from tfreps.training.options.elmo_options import GROUPS, SIZES
-
 from tfreps import data, text
 from tfreps._src.cli.bilm_options import reading_options
 from tfreps._src.cli.command import Command
+from tfreps.training.options.elmo_options import GROUPS, SIZES
 
 MAY_CHANGE = ("histograms",)
 SIZE = "elmo_small"
@@ -55,16 +54,15 @@ def train(options, earlier):
 
     If `earlier`, the run to resume, is not `None`, its training is continued.
     """
+    from tfreps._src.models.sizes import ELMO
+    from tfreps._src.runs.bilm_loading import restore_accumulators
+    from tfreps.optimizers import build_optimizer
     from tfreps.training.loop import precision
     from tfreps.training.loop.epoch_loop import FitPlan, fit_epochs
     from tfreps.training.loop.training import make_reproducible
     from tfreps.training.options import training_command
     from tfreps.training.workers.data_share import data_share
     from tfreps.training.workers.strategies import check_rows, open_strategy
-
-    from tfreps._src.models.sizes import ELMO
-    from tfreps._src.runs.bilm_loading import restore_accumulators
-    from tfreps.optimizers import build_optimizer
 
     if options.resume and not earlier:
         print(f"There is no run in {options.run} to resume; starting a new run.", file=sys.stderr)

@@ -8,8 +8,6 @@ line; --split-sentences writes the sentences of longer texts in this way.
 import importlib.util
 import shlex
 
-from tfreps.training.options import labeled_texts
-
 from tfreps import data
 from tfreps._src.cli.command import Command, Group
 from tfreps._src.cli.options import Option
@@ -19,6 +17,7 @@ from tfreps._src.data.labeled.labeled_texts import FORMATS
 from tfreps._src.data.text_files import read_lines
 from tfreps._src.files.atomic_files import written_whole
 from tfreps._src.text.tokenizers import TOKENIZERS, blocks, tokenize
+from tfreps.training.options import labeled_texts
 
 COMMAND = Command(
     "tokenize",

@@ -8,14 +8,13 @@ evaluate, classify and export read the run folder.
 import functools
 import pathlib
 
-from tfreps.training.options import encoder_options, labeled_texts
-
 from tfreps import data, tags
 from tfreps._src.cli import bilm_options
 from tfreps._src.cli.command import Command, Group
 from tfreps._src.cli.options import Option
 from tfreps._src.text.bert.piece_tokenizer import TOO_LONG
 from tfreps._src.text.tokenizers import TOKENIZERS
+from tfreps.training.options import encoder_options, labeled_texts
 
 DATA = {
     "train": Option(
@@ -119,15 +118,14 @@ def train(options, earlier):
 
     If `earlier`, the run to resume, is not `None`, its training is continued.
     """
+    from tfreps._src.inference.load import load
+    from tfreps._src.reports.evaluation import check_known_names
     from tfreps.training.inputs import bert_inputs
     from tfreps.training.inputs import read_inputs as reading
     from tfreps.training.options import labeling
     from tfreps.training.options.labeled_texts import check_labels, read_parts
     from tfreps.training.options.training_command import begin_run, say_start
     from tfreps.training.workers.strategies import open_strategy
-
-    from tfreps._src.inference.load import load
-    from tfreps._src.reports.evaluation import check_known_names
 
     labeling.prepare(options, earlier)
     strategy = open_strategy(options.distribute)
@@ -188,9 +186,8 @@ def make_batches(options, name, part, indexer, label_set):
 
 
 def make_model(options, inputs, label_set):
-    from tfreps.training.inputs.encoders import make_encoder, make_linear
-
     from tfreps.models import Classifier
+    from tfreps.training.inputs.encoders import make_encoder, make_linear
 
     # Built before the encoder, because the order determines the seeds.
     linear = make_linear(options, inputs)

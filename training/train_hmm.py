@@ -10,8 +10,6 @@ import shlex
 import time
 
 import numpy as np
-from tfreps.training.options.encoder_options import WORDS
-from tfreps.training.options.training_options import RUN
 
 from tfreps import data, tags, text
 from tfreps._src.cli import tagged_files
@@ -21,6 +19,8 @@ from tfreps._src.cli.options import Option
 from tfreps._src.data.text_files import read_lines
 from tfreps._src.runs.run_folder import RunFolder
 from tfreps._src.text.tokenizers import TOKENIZERS
+from tfreps.training.options.encoder_options import WORDS
+from tfreps.training.options.training_options import RUN
 
 GRID = 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0
 FIRST = 0.1  # first value of the smoothing that the search tries
@@ -127,12 +127,11 @@ def start(options):
 
 def train(options):
     """Trains an HMM tagger, writes its run folder, and prints the results."""
-    from tfreps.training.options.training_command import own_options
-
     from tfreps._src.callbacks.stop_signals import held_back
     from tfreps._src.inference.text_tagger import TextTagger
     from tfreps._src.reports.evaluation import check_known_names, evaluate_tagger
     from tfreps.models import HMMTagger
+    from tfreps.training.options.training_command import own_options
 
     begin = time.monotonic()
     parts = tagged_files.read_parts(options)

@@ -8,13 +8,12 @@ interrupted run from its last checkpoint. tfreps evaluate, tag and export read t
 import functools
 import pathlib
 
-from tfreps.training.options import encoder_options
-
 from tfreps import data, tags
 from tfreps._src.cli import bilm_options, tagged_files
 from tfreps._src.cli.command import Command, Group
 from tfreps._src.cli.options import Option
 from tfreps._src.text.tokenizers import TOKENIZERS
+from tfreps.training.options import encoder_options
 
 DATA = {
     **tagged_files.OPTIONS,
@@ -75,14 +74,13 @@ def train(options, earlier):
 
     If `earlier`, the run to resume, is not `None`, its training is continued.
     """
+    from tfreps._src.inference.load import load
+    from tfreps._src.reports.evaluation import check_known_names, evaluate_tagger
     from tfreps.training.inputs import bert_inputs
     from tfreps.training.inputs import read_inputs as reading
     from tfreps.training.options import labeling
     from tfreps.training.options.training_command import begin_run, say_start
     from tfreps.training.workers.strategies import open_strategy
-
-    from tfreps._src.inference.load import load
-    from tfreps._src.reports.evaluation import check_known_names, evaluate_tagger
 
     labeling.prepare(options, earlier)
     scheme = None if options.scheme == "none" else options.scheme
@@ -141,9 +139,8 @@ def make_model(options, inputs, tag_set):
 
     If the outputs of the encoder are already the scores of tags, the tagger has no projection.
     """
-    from tfreps.training.inputs.encoders import make_encoder, make_linear
-
     from tfreps.models import Tagger
+    from tfreps.training.inputs.encoders import make_encoder, make_linear
 
     gives_scores = encoder_options.ENCODERS[options.encoder].gives_scores
     # Built before the encoder, because the order determines the seeds.

@@ -5,11 +5,14 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 import apache_beam as beam
-import tfreps.serving.annotation
 from apache_beam.internal.cloudpickle import cloudpickle
 from apache_beam.io.filesystems import FileSystems
 from apache_beam.ml.inference.base import RunInference
 from apache_beam.ml.inference.utils import WatchFilePattern
+
+import tfreps.serving.annotation
+from tfreps._src.files import saved_models
+from tfreps._src.inference import export_outputs
 from tfreps.serving.annotation.export_handler import ExportHandler
 from tfreps.serving.annotation.records import CheckRecords
 from tfreps.serving.annotation.signature_specs import (
@@ -18,9 +21,6 @@ from tfreps.serving.annotation.signature_specs import (
     read_outputs,
     version_folder,
 )
-
-from tfreps._src.files import saved_models
-from tfreps._src.inference import export_outputs
 
 # Makes the pipeline contain the code of these modules, so that workers do not need tfreps.
 for module in tfreps.serving.annotation, saved_models, export_outputs:

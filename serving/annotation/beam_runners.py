@@ -12,6 +12,7 @@ from apache_beam.metrics import MetricsFilter
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 from apache_beam.runners.runner import create_runner
 from apache_beam.transforms.environments import SubprocessSDKEnvironment
+
 from tfreps.serving.annotation import local_worker
 
 LOCAL = "local"  # Beam's runner for one machine, in this process or in worker processes

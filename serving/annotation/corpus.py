@@ -15,6 +15,8 @@ import pyarrow as pa
 from apache_beam.io.filesystems import FileSystems
 from apache_beam.metrics import Metrics
 from apache_beam.options.pipeline_options import PipelineOptions
+
+from tfreps._src.files.disk_errors import DISK_ERRORS
 from tfreps.serving.annotation import beam_runners
 from tfreps.serving.annotation.annotate import Annotate
 from tfreps.serving.annotation.beam_runners import LostWorkerError
@@ -34,8 +36,6 @@ from tfreps.serving.annotation.reading import (
     match_files,
     part_bytes,
 )
-
-from tfreps._src.files.disk_errors import DISK_ERRORS
 
 COUNTERS = "annotated", "rejected", "tokens"
 

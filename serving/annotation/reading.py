@@ -10,6 +10,7 @@ import itertools
 
 import apache_beam as beam
 from apache_beam.io.filesystems import FileSystems
+
 from tfreps.serving.annotation.formats.avro import Avro
 from tfreps.serving.annotation.formats.lines import JsonLines, TextLines
 from tfreps.serving.annotation.formats.parquet import Parquet

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 
 from starlette.routing import BaseRoute
+
 from tfreps.serving.server.grpc.grpc_front import GrpcFront
 from tfreps.serving.server.models.model_configs import ModelConfig
 from tfreps.serving.server.models.model_pool import ModelPool, ServedModel

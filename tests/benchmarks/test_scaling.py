@@ -6,11 +6,11 @@ import types
 import numpy as np
 import pytest
 import tensorflow as tf
-from tfreps.training.loop.replica_loop import FitLoop
 
 from benchmarks import reductions, scaling, scaling_models
 from tfreps._src.models.sizes import ELMO
 from tfreps._src.optimizers import summed_gradients
+from tfreps.training.loop.replica_loop import FitLoop
 
 
 def test_each_row_runs_in_its_own_workers(capsys, monkeypatch):

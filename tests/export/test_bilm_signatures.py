@@ -5,13 +5,13 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
-from tfreps.serving.server.models.warm_up import warm_up_requests
 
 from tests.closeness import assert_close
 from tfreps._src.export.bilm_signatures import BiLMSignatures
 from tfreps.export import write_export
 from tfreps.inference import TextBiLM
 from tfreps.models import BiLM, BiLMPretrainer, Elmo
+from tfreps.serving.server.models.warm_up import warm_up_requests
 from tfreps.text import Vocabulary, batch_to_ids
 
 VOCABULARY = Vocabulary(["the", "<S>", "cat", "</S>", "sat", "<UNK>", "on", "mat"])

@@ -13,7 +13,6 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from tfreps.serving.server.models.warm_up import warm_up_requests
 
 from tests.catalogue import CATALOGUE
 from tests.closeness import BFLOAT16, assert_close
@@ -22,6 +21,7 @@ from tfreps import models
 from tfreps._src.export import stored_weights
 from tfreps._src.export.export_check import SENTENCES
 from tfreps.export import check_export, open_for_export, write_export
+from tfreps.serving.server.models.warm_up import warm_up_requests
 
 
 def test_none_is_without_an_export():

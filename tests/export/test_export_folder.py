@@ -6,14 +6,14 @@ import json
 import numpy as np
 import pytest
 import tensorflow as tf
-from tfreps.serving.server.requests import request_size
-from tfreps.serving.server.requests.request_size import RequestCounter
 
 from tests.export.tiny_signatures import TinySignatures
 from tfreps._src.export import export_folder, notes, signature_base
 from tfreps._src.export.export_folder import COUNTS, WARM_UP_TEXTS, write_warm_up
 from tfreps._src.files.version_folders import versions_of
 from tfreps.export import write_export
+from tfreps.serving.server.requests import request_size
+from tfreps.serving.server.requests.request_size import RequestCounter
 
 NOTES = ["README.md", "batching.config", "models.config"]
 

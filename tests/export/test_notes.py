@@ -7,7 +7,6 @@ import urllib.request
 import keras
 import pytest
 import tensorflow as tf
-from tfreps.serving import ModelConfig, ModelServer, ServerOptions
 
 from tests.export.tiny_signatures import TinySignatures
 from tests.exported_models import make_trained, of_bilm
@@ -16,6 +15,7 @@ from tfreps._src.export import stored_weights
 from tfreps._src.export.notes import LETTERS, MEANINGS, about_cost, text_ops, write_notes
 from tfreps._src.export.stored_weights import StoredWeights
 from tfreps.export import open_for_export, write_export
+from tfreps.serving import ModelConfig, ModelServer, ServerOptions
 
 
 @pytest.fixture(scope="module")

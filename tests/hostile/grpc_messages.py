@@ -9,14 +9,14 @@ from tensorflow_serving.apis import (
     predict_pb2,
     prediction_log_pb2,
 )
-from tfreps.serving.server.models.warm_up import warm_up_requests
-from tfreps.serving.server.requests.serving_error import ServingError
-from tfreps.serving.server.requests.tensor_protos import fill_proto, to_array
 
 from tests.hostile.format import Format
 from tests.hostile.mutations import EDGES, mutated
 from tests.hostile.served import REFUSALS, Served
 from tests.serving.server.small_models import predict_request, write_warm_up
+from tfreps.serving.server.models.warm_up import warm_up_requests
+from tfreps.serving.server.requests.serving_error import ServingError
+from tfreps.serving.server.requests.tensor_protos import fill_proto, to_array
 
 MESSAGES = {
     "Predict": predict_pb2.PredictRequest,

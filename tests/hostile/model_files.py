@@ -6,9 +6,6 @@ import shutil
 import zipfile
 
 import keras
-from tfreps.serving import BatchOptions, ServerOptions
-from tfreps.serving.server.models.model_configs import from_folders, read_config_file, read_policy
-from tfreps.serving.server.models.servable import Servable
 
 from tests.hostile.folders import changed, folder_format
 from tests.hostile.format import Format
@@ -17,6 +14,9 @@ from tests.serving.server.small_models import save_half, write_warm_up
 from tfreps._src.plots.curves import read_history
 from tfreps._src.runs.run_folder import RunFolder
 from tfreps.models import BiLSTMEncoder, Classifier, Tagger, TextCNN, TokenEmbedder
+from tfreps.serving import BatchOptions, ServerOptions
+from tfreps.serving.server.models.model_configs import from_folders, read_config_file, read_policy
+from tfreps.serving.server.models.servable import Servable
 
 TAGS = ["O", "B-PER", "I-PER"]
 

@@ -4,12 +4,12 @@ import asyncio
 import json
 
 import grpc
+
+from tests.serving.server.small_models import save_half, save_zoo, serving
 from tfreps.serving.server.grpc.grpc_services import GrpcServices
 from tfreps.serving.server.requests.event_loop import on_loop
 from tfreps.serving.server.rest.request_guard import RequestGuard
 from tfreps.serving.server.rest.rest_app import RestApp
-
-from tests.serving.server.small_models import save_half, save_zoo, serving
 
 CODE = grpc.StatusCode
 # Valid status codes of responses to invalid requests.

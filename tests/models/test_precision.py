@@ -2,12 +2,12 @@
 
 import pytest
 import tensorflow as tf
-from tfreps.training.options.encoder_options import ENCODERS
 
 import tfreps
 from tfreps._src.layers.ops.cpu_instructions import BFLOAT16_INSTRUCTIONS
 from tfreps._src.models import precision
 from tfreps._src.models.precision import OF_CPUS, POLICIES, bfloat16_is_slow, choose_precision
+from tfreps.training.options.encoder_options import ENCODERS
 
 
 @pytest.fixture

@@ -8,13 +8,13 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from tfreps.training.loop.optimizer import make_optimizer
 
 from tests.conftest import CHECKOUT
 from tests.line_model import options
 from tests.tiny_run import make_pretrainer
 from tfreps.models import BertEncoder, BertPretrainer, Classifier, HMMTagger, Tagger, TokenEmbedder
 from tfreps.optimizers import FusedAdam, LinearWarmup, TF1Adagrad
+from tfreps.training.loop.optimizer import make_optimizer
 
 # Loads each compiled model and prints its contents as one line of JSON.
 LOADED = """

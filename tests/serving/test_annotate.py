@@ -4,13 +4,13 @@ import importlib.util
 import json
 
 import pytest
-from tfreps.serving import annotate
 
 from tests.exported_models import make_trained
 from tests.training.labeling import refused
 from tfreps.__main__ import main
 from tfreps._src.export.labeling_signatures import TextSignatures
 from tfreps.export import write_export
+from tfreps.serving import annotate
 
 NEEDS_BEAM = pytest.mark.skipif(
     importlib.util.find_spec("apache_beam") is None, reason="needs Apache Beam (make test-beam)"

@@ -8,10 +8,10 @@ import subprocess
 import kubernetes_validate
 import pytest
 import yaml
-from tfreps.serving import annotate
 
 import tfreps
 from tests.conftest import CHECKOUT
+from tfreps.serving import annotate
 
 FOLDER = CHECKOUT / "serving" / "beam"
 PAGE = (CHECKOUT / "docs" / "howto" / "large_corpora.md").read_text(encoding="utf-8")

@@ -7,7 +7,6 @@ import shutil
 import keras
 import numpy as np
 import pytest
-from tfreps.serving.server.rest.page_routes import page_routes
 
 from tests import tiny_bert, tiny_run
 from tests.convert.sentence_transformers_fixture import FOLDER
@@ -19,6 +18,7 @@ from tfreps._src.text.bert.piece_indexer import PieceIndexer
 from tfreps.export import open_for_export, write_export
 from tfreps.inference import TextBiLM, TextClassifier
 from tfreps.models import Classifier
+from tfreps.serving.server.rest.page_routes import page_routes
 
 pytestmark = pytest.mark.slow
 api = pytest.importorskip("playwright.sync_api", reason="needs `pip install playwright`")

@@ -7,10 +7,10 @@ import threading
 import pytest
 import requests
 import tensorflow as tf
-from tfreps.serving.server.rest.page_routes import page_routes
 
 from tests.serving.server.small_models import save, save_half, serving, spec
 from tests.serving.test_page import CHROMIUM, FLAGS, PAGE, api, ask, card
+from tfreps.serving.server.rest.page_routes import page_routes
 
 pytestmark = pytest.mark.slow
 

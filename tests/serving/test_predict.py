@@ -8,13 +8,13 @@ import sys
 import numpy as np
 import pytest
 import tensorflow as tf
-from tfreps.serving import predict
 
 from tests.closeness import assert_close
 from tests.exported_models import make_trained
 from tests.tiny_run import make_pretrainer
 from tfreps.__main__ import main
 from tfreps.export import open_for_export, write_export
+from tfreps.serving import predict
 
 SENTENCES = ["the dog\u3000left her\u00a0house .", "", "unknown words"]
 

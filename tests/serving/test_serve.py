@@ -14,14 +14,14 @@ import time
 import pytest
 import requests
 import tensorflow as tf
-from tfreps.serving import serve
-from tfreps.serving.server.requests.event_loop import on_loop, server_loop
-from tfreps.serving.server.rest.rest_client import RestClient
 
 from tests.conftest import CHECKOUT
 from tests.serving.server.rest.test_context_neighbors import save_models
 from tests.serving.server.small_models import save, save_half, save_zoo, spec
 from tfreps.__main__ import main
+from tfreps.serving import serve
+from tfreps.serving.server.requests.event_loop import on_loop, server_loop
+from tfreps.serving.server.rest.rest_client import RestClient
 
 
 @contextlib.contextmanager

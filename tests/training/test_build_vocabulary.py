@@ -4,10 +4,10 @@ import subprocess
 import sys
 
 import pytest
-from tfreps.training import build_vocabulary
 
 from tfreps.data import count_corpus
 from tfreps.text import CharacterTokenizer, Vocabulary
+from tfreps.training import build_vocabulary
 
 
 @pytest.fixture

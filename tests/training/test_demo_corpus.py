@@ -1,6 +1,7 @@
 """Tests the demo corpus: sentences of prose, tokens, and parts without common sentences."""
 
 import pytest
+
 from tfreps.training import demo_corpus
 
 PROSE = """The cat sat on the mat. It didn't move (not even once)! Was it asleep?

@@ -1,9 +1,9 @@
 """Tests the tagged demo corpus: code that is marked in docstrings."""
 
 import pytest
-from tfreps.training import demo_tags
 
 from tfreps.__main__ import main
+from tfreps.training import demo_tags
 
 
 def tagged(text):

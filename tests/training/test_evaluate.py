@@ -6,7 +6,6 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from tfreps.training.evaluate import say_fitted
 
 import tfreps
 from tests import known_models, tiny_run
@@ -16,6 +15,7 @@ from tests.training.labeling import ask, refused, results, train_classifier
 from tfreps.__main__ import main
 from tfreps._src.runs.run_lock import locked
 from tfreps.reports import calibration_error
+from tfreps.training.evaluate import say_fitted
 
 # Predictions of the known tagger: B-PER O B-LOC; O B-LOC.
 CONLL = "Ada B-PER\nsaw O\nRome B-PER\n\nslept O\nRome B-LOC\n"

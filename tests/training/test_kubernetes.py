@@ -10,10 +10,10 @@ import kubernetes_validate
 import pytest
 import tensorflow as tf
 import yaml
-from tfreps.training import pretrain_elmo
 
 import tfreps
 from tests.conftest import CHECKOUT
+from tfreps.training import pretrain_elmo
 
 FOLDER = CHECKOUT / "training" / "kubernetes"
 README = (FOLDER / "README.md").read_text(encoding="utf-8")

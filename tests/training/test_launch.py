@@ -10,10 +10,10 @@ import sys
 import time
 
 import pytest
-from tfreps.training.workers.local_workers import Outcome
 
 from tests.conftest import CHECKOUT
 from tfreps._src.cli.commands import COMMANDS, import_command, main
+from tfreps.training.workers.local_workers import Outcome
 
 launch = import_command("training.launch")  # the module that `main` runs: see CONTRIBUTING.md
 

@@ -4,7 +4,6 @@ import re
 
 import numpy as np
 import pytest
-from tfreps.training import neighbors
 
 from tests.closeness import assert_close
 from tests.convert.sentence_transformers_fixture import FOLDER
@@ -13,6 +12,7 @@ from tfreps import load
 from tfreps.__main__ import main
 from tfreps._src.convert import bilm_tf
 from tfreps.text import batch_to_ids
+from tfreps.training import neighbors
 
 
 @pytest.fixture(scope="module")

@@ -4,11 +4,11 @@ import json
 
 import pytest
 import tensorflow as tf
-from tfreps.training import plot
 
 from tests import tiny_bert
 from tfreps.__main__ import main
 from tfreps._src.runs.run_folder import RunFolder
+from tfreps.training import plot
 
 pytest.importorskip("matplotlib", reason="plots need matplotlib (tfreps[plots])")
 

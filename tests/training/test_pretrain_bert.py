@@ -6,7 +6,6 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from tfreps.training import pretrain_bert
 
 from tests import tiny_bert
 from tests.closeness import assert_close
@@ -18,6 +17,7 @@ from tfreps._src.callbacks.checkpoint_file import load_latest_checkpoint
 from tfreps._src.runs.bert_loading import load_pretrainer
 from tfreps._src.runs.run_folder import RunFolder
 from tfreps.text import read_tokenizer
+from tfreps.training import pretrain_bert
 
 pytest.importorskip("tensorflow_text", reason="masked language modeling needs it")
 

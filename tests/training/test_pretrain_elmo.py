@@ -7,9 +7,6 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-from tfreps.training import pretrain_elmo
-from tfreps.training.workers.data_share import DataShare
-from tfreps.training.workers.workers import Workers
 
 from tests.closeness import assert_close
 from tests.training.pretraining import flags, history, losses, pretrain
@@ -18,6 +15,9 @@ from tfreps._src.callbacks.checkpoint_file import load_latest_checkpoint
 from tfreps._src.runs.run_folder import RunFolder
 from tfreps.models import BiLM, BiLMPretrainer
 from tfreps.text import Vocabulary
+from tfreps.training import pretrain_elmo
+from tfreps.training.workers.data_share import DataShare
+from tfreps.training.workers.workers import Workers
 
 # A minimal network for tests of other things, since tracing a larger one takes seconds.
 LEAST = ["--units", "8", "--projection-dim", "4", "--word-input", "--no-bidirectional"]

@@ -3,9 +3,9 @@
 import re
 
 import pytest
-from tfreps.training import tokenize_text
 
 from tfreps.__main__ import main
+from tfreps.training import tokenize_text
 
 RAW = "It's GOOD; isn't it?\n\n  Ünïted 3.5 stars…\n"
 

@@ -2,11 +2,11 @@ import json
 
 import numpy as np
 import pytest
-from tfreps.training import train_hmm
 
 from tfreps.__main__ import main
 from tfreps._src.inference.load import load
 from tfreps._src.runs import run_folder
+from tfreps.training import train_hmm
 
 PLACES, PEOPLE, VERBS = ("Rome", "Oslo", "New York"), ("Ada", "Max", "Ada Max"), ("saw", "left")
 

@@ -1,7 +1,5 @@
 """Builds the encoder of a tagger or classifier from the options of a run."""
 
-from tfreps.training.inputs.read_inputs import EncoderInputs
-
 from tfreps._src.models.bilstm_encoder import BiLSTMEncoder
 from tfreps._src.models.linear_encoder import LinearEncoder
 from tfreps._src.models.piece_encoder import PieceEncoder
@@ -9,6 +7,7 @@ from tfreps._src.models.slstm_encoder import SLSTMEncoder
 from tfreps._src.models.text_cnn import TextCNN
 from tfreps._src.models.token_embedder import TokenEmbedder
 from tfreps._src.models.transformer_encoder import TransformerEncoder
+from tfreps.training.inputs.read_inputs import EncoderInputs
 
 
 def make_embedder(options, inputs):

@@ -2,14 +2,13 @@
 
 from typing import Any, NamedTuple
 
-from tfreps.training.inputs.word_tables import read_word_table
-
 from tfreps._src.inference.load import load_as
 from tfreps._src.inference.text_bilm import TextBiLM
 from tfreps._src.models.elmo import Elmo
 from tfreps._src.text.bert.piece_indexer import PieceIndexer
 from tfreps._src.text.bert.tokenizer_files import write_tokenizer
 from tfreps._src.text.token_indexer import TokenIndexer
+from tfreps.training.inputs.word_tables import read_word_table
 
 
 class EncoderInputs(NamedTuple):

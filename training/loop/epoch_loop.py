@@ -6,9 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import keras
-from tfreps.training.loop.replica_loop import FitLoop, ReplicaLoop
-from tfreps.training.workers.worker_runs import SHARED
-from tfreps.training.workers.workers import Workers
 
 from tfreps._src.callbacks.best_model import BestModel
 from tfreps._src.callbacks.checkpoints import Checkpoints, TimeLimitReached
@@ -16,6 +13,9 @@ from tfreps._src.callbacks.metric_log import MetricLog
 from tfreps._src.callbacks.reduce_learning_rate import ReduceLearningRate
 from tfreps._src.callbacks.stop_signals import Stopped, held_back
 from tfreps._src.callbacks.weight_averages import WeightAverages
+from tfreps.training.loop.replica_loop import FitLoop, ReplicaLoop
+from tfreps.training.workers.worker_runs import SHARED
+from tfreps.training.workers.workers import Workers
 
 if TYPE_CHECKING:
     from tfreps._src.runs.run_folder import RunFolder

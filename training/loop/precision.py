@@ -1,9 +1,8 @@
 """Sets the precision in which a model is trained."""
 
+from tfreps._src.models.precision import Precision, bfloat16_is_slow, choose_precision
 from tfreps.training.workers.strategies import open_strategy
 from tfreps.training.workers.workers import Workers
-
-from tfreps._src.models.precision import Precision, bfloat16_is_slow, choose_precision
 
 AUTO = "auto"
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import keras
 import tensorflow as tf
-from tfreps.training.workers.workers import Workers
 
 from tfreps._src.callbacks.step_logs import StepLogs
 from tfreps._src.layers.ops.replicas import SEEDS_APART, num_replicas, own_rows, replica_number
+from tfreps.training.workers.workers import Workers
 
 
 class FitLoop:

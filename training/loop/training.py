@@ -2,15 +2,15 @@
 
 import keras
 import tensorflow as tf
-from tfreps.training.loop import precision
-from tfreps.training.loop.epoch_loop import FitPlan, fit_epochs
-from tfreps.training.loop.optimizer import make_optimizer, penalize
 
 from tfreps._src.callbacks.epoch_log import EpochLog
 from tfreps._src.callbacks.reduce_learning_rate import ReduceLearningRate
 from tfreps._src.callbacks.weight_averages import WeightAverages
 from tfreps._src.models.precision import POLICIES
 from tfreps._src.optimizers.optimizer_variables import build_optimizer
+from tfreps.training.loop import precision
+from tfreps.training.loop.epoch_loop import FitPlan, fit_epochs
+from tfreps.training.loop.optimizer import make_optimizer, penalize
 
 
 def prepare(options, earlier, kind, rows, say, width=None):

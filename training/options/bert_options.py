@@ -1,5 +1,8 @@
 """Defines the options of `pretrain-bert`: text, tokens, tasks, model and training."""
 
+from tfreps._src.cli.command import Group
+from tfreps._src.cli.option_rules import brought_by
+from tfreps._src.cli.options import Option, with_levels
 from tfreps.training.options.training_options import (
     LABELING,
     OPTIMIZER,
@@ -8,10 +11,6 @@ from tfreps.training.options.training_options import (
     SHARED,
     WORKER_DATA,
 )
-
-from tfreps._src.cli.command import Group
-from tfreps._src.cli.option_rules import brought_by
-from tfreps._src.cli.options import Option, with_levels
 
 SIZE = "bert_6x384"
 

@@ -1,5 +1,8 @@
 """Defines the options of `pretrain-elmo`: text, model, training and logs."""
 
+from tfreps._src.cli.command import Group
+from tfreps._src.cli.option_rules import brought_by
+from tfreps._src.cli.options import Option, json_or_text, with_levels
 from tfreps.training.options.training_options import (
     OPTIMIZER,
     PRECISION,
@@ -7,10 +10,6 @@ from tfreps.training.options.training_options import (
     SHARED,
     WORKER_DATA,
 )
-
-from tfreps._src.cli.command import Group
-from tfreps._src.cli.option_rules import brought_by
-from tfreps._src.cli.options import Option, json_or_text, with_levels
 
 CHANGEABLE = "dropout", "precision"  # options of a model that can be changed with --init
 

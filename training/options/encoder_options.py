@@ -2,11 +2,10 @@
 
 from typing import NamedTuple
 
-from tfreps.training.options.training_options import LABELING, OPTIMIZER, RUN_GROUP
-
 from tfreps._src.cli import bilm_options
 from tfreps._src.cli.command import Group
 from tfreps._src.cli.options import Option, with_levels
+from tfreps.training.options.training_options import LABELING, OPTIMIZER, RUN_GROUP
 
 MAY_CHANGE = "test", "test_vectors"  # options that may differ when a run is resumed
 TAGGER, CLASSIFIER = HEADS = "tagger", "classifier"

@@ -2,13 +2,12 @@
 
 import shlex
 
-from tfreps.training.loop import training
-from tfreps.training.options.encoder_options import ENCODERS
-
 from tfreps._src.cli.progress import say_progress
 from tfreps._src.plots.run_plots import plot_run
 from tfreps._src.reports.calibration import format_calibration
 from tfreps._src.reports.tag_reports import format_report
+from tfreps.training.loop import training
+from tfreps.training.options.encoder_options import ENCODERS
 
 
 def prepare(options, earlier):

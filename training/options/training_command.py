@@ -6,12 +6,6 @@ import os
 import shlex
 import shutil
 
-from tfreps.training.options.training_options import AUTO, RUN
-from tfreps.training.workers.data_share import data_share
-from tfreps.training.workers.strategies import open_strategy
-from tfreps.training.workers.worker_runs import begin_run_folder, create_on_chief
-from tfreps.training.workers.workers import Workers
-
 from tfreps import __version__
 from tfreps._src.callbacks.checkpoint_file import list_checkpoints
 from tfreps._src.callbacks.stop_signals import go_on_with, stopped_by_signals
@@ -21,6 +15,11 @@ from tfreps._src.data.text_files import find_files
 from tfreps._src.files.json_files import as_json
 from tfreps._src.runs.run_folder import RunFolder
 from tfreps._src.runs.run_manifest import TRAINING_DATA, check_data, has_data, record_data
+from tfreps.training.options.training_options import AUTO, RUN
+from tfreps.training.workers.data_share import data_share
+from tfreps.training.workers.strategies import open_strategy
+from tfreps.training.workers.worker_runs import begin_run_folder, create_on_chief
+from tfreps.training.workers.workers import Workers
 
 # Options that may differ when a run is resumed. `LENGTHS` may differ only if the learning rate does
 # not depend on the length of the run, and `TRAINING_DATA` only if the files still have the content

@@ -1,9 +1,8 @@
 """Options of the commands that train: run folder, precision, optimizer, length and checkpoints."""
 
-from tfreps.training.workers.cluster import KINDS
-
 from tfreps._src.cli.command import Group
 from tfreps._src.cli.options import Option
+from tfreps.training.workers.cluster import KINDS
 
 RUN = {
     "run": Option(

@@ -3,11 +3,11 @@
 import os
 
 import tensorflow as tf
-from tfreps.training.workers.strategies import open_strategy
-from tfreps.training.workers.workers import Workers
 
 from tfreps._src.callbacks.checkpoint_file import load_latest_checkpoint
 from tfreps._src.layers.ops.replicas import SEEDS_APART
+from tfreps.training.workers.strategies import open_strategy
+from tfreps.training.workers.workers import Workers
 
 
 def data_share(options):

@@ -4,6 +4,7 @@ import functools
 import os
 
 import tensorflow as tf
+
 from tfreps.training.workers.cluster import KINDS, NAME, read_cluster, wait_for_workers
 
 # Environment variable with the time that a worker waits for the others to start, in seconds. The

@@ -5,6 +5,7 @@ import fastavro
 import numpy as np
 import pyarrow as pa
 from apache_beam.io.filesystems import FileSystems
+
 from tfreps.serving.annotation.formats.record_format import RecordFormat
 
 ARROW = {  # Avro type -> Arrow type

@@ -10,6 +10,7 @@ import apache_beam as beam
 import numpy as np
 import pyarrow as pa
 from apache_beam.io.filesystems import FileSystems
+
 from tfreps.serving.annotation.formats.record_format import PLAIN, RecordFormat
 
 COMPRESSED = ".gz", ".bz2", ".xz"

@@ -5,6 +5,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 from apache_beam.io.filesystems import FileSystems
+
 from tfreps.serving.annotation.formats.record_format import RecordFormat
 
 ROWS = 1000  # number of rows that are converted to records at once

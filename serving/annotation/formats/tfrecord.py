@@ -6,6 +6,7 @@ import pyarrow as pa
 import tensorflow as tf
 from apache_beam.io.filesystems import FileSystems
 from apache_beam.io.tfrecordio import _TFRecordUtil  # Beam has no public API for single records
+
 from tfreps.serving.annotation.formats.record_format import PLAIN, RecordFormat
 
 

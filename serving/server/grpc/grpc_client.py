@@ -15,6 +15,7 @@ from tensorflow_serving.apis import (
     predict_pb2,
     prediction_service_pb2_grpc,
 )
+
 from tfreps.serving.server.requests.version_status import VersionStatus
 
 TIMEOUT = 60.0

@@ -12,6 +12,7 @@ from tensorflow_serving.apis import (
     get_model_status_pb2,
     predict_pb2,
 )
+
 from tfreps.serving.server.grpc.grpc_services import GrpcServices
 from tfreps.serving.server.requests.event_loop import on_loop
 from tfreps.serving.server.requests.listening_socket import listening_socket

@@ -4,6 +4,7 @@ import functools
 
 import grpc
 from tensorflow_serving.apis import predict_pb2
+
 from tfreps.serving.server.models.servable import DEFAULT
 from tfreps.serving.server.requests.serving_core import SIGNATURE_DEF
 from tfreps.serving.server.requests.serving_error import ServingError

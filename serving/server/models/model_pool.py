@@ -8,9 +8,8 @@ import os
 import pathlib
 import threading
 
-from tfreps.serving.server.requests.serving_error import ServingError, as_serving_error, for_clients
-
 from tfreps._src.files.version_folders import version_folder, versions_of
+from tfreps.serving.server.requests.serving_error import ServingError, as_serving_error, for_clients
 
 LOG = logging.getLogger("tfreps.serving")
 CHECK = "Check the name and the version of the model, and the log of the server."

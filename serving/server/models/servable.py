@@ -8,6 +8,8 @@ import threading
 
 import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
+
+from tfreps._src.files.saved_models import load_saved_model
 from tfreps.serving.server.models.graph_operations import check_operations
 from tfreps.serving.server.models.signature import Signature
 from tfreps.serving.server.models.signature_runner import SignatureRunner
@@ -19,8 +21,6 @@ from tfreps.serving.server.requests.server_options import ServerOptions
 from tfreps.serving.server.requests.serving_error import ServingError
 from tfreps.serving.server.requests.tensor_protos import to_arrays
 from tfreps.serving.server.requests.ticket import Ticket
-
-from tfreps._src.files.saved_models import load_saved_model
 
 DEFAULT = "serving_default"
 TAG = "serve"

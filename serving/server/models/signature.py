@@ -1,6 +1,7 @@
 """Signature: the inputs and outputs of a model, against which requests are checked."""
 
 import tensorflow as tf
+
 from tfreps.serving.server.requests.serving_error import ServingError
 
 

@@ -5,6 +5,7 @@ import os
 
 import numpy as np
 import tensorflow as tf
+
 from tfreps.serving.server.requests.lane import Lane
 from tfreps.serving.server.requests.request_limits import BATCHED, LONG, SINGLE, check_response
 from tfreps.serving.server.requests.serving_error import ServingError

@@ -1,6 +1,7 @@
 """choose_queue: checks the size of a request and chooses the queue in which it waits."""
 
 import numpy as np
+
 from tfreps.serving.server.requests.server_options import MEGABYTE
 from tfreps.serving.server.requests.serving_error import ServingError
 

@@ -5,6 +5,7 @@ import contextlib
 import time
 
 from tensorflow_serving.apis import get_model_metadata_pb2, get_model_status_pb2
+
 from tfreps.serving.server.requests.server_options import ServerOptions
 from tfreps.serving.server.requests.serving_error import ServingError, as_serving_error
 from tfreps.serving.server.requests.serving_metrics import ServingMetrics

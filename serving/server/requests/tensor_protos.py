@@ -6,6 +6,7 @@ import math
 import numpy as np
 import tensorflow as tf
 from tensorflow.core.framework import tensor_pb2
+
 from tfreps.serving.server.requests.serving_error import ServingError
 
 MOST_AXES = 32

@@ -4,6 +4,7 @@ import time
 
 import tensorflow as tf
 from tensorflow.python.eager import cancellation, context, execute
+
 from tfreps.serving.server.requests.serving_error import ServingError
 
 

@@ -4,6 +4,7 @@ import asyncio
 import weakref
 
 import numpy as np
+
 from tfreps.serving.server.rest.request_body import invalid
 
 MOST_TEXTS = 200

@@ -4,6 +4,7 @@ import base64
 import itertools
 
 import numpy as np
+
 from tfreps.serving.server.requests.serving_error import ServingError
 from tfreps.serving.server.rest.request_body import invalid
 

@@ -5,6 +5,7 @@ import json
 import math
 
 import numpy as np
+
 from tfreps.serving.server.requests.request_limits import check_response
 from tfreps.serving.server.requests.serving_error import ServingError
 

@@ -3,6 +3,7 @@
 from starlette.responses import JSONResponse, RedirectResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
+
 from tfreps.serving.server.requests.serving_core import parsed
 from tfreps.serving.server.requests.serving_error import ServingError, as_serving_error
 from tfreps.serving.server.rest.context_neighbors import ContextNeighbors, text_signature

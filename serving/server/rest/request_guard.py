@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 from starlette.middleware.cors import CORSMiddleware
+
 from tfreps.serving.server.requests.serving_error import ServingError
 from tfreps.serving.server.rest.rest_app import reply
 

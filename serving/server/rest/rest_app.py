@@ -13,6 +13,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Mount, Route
 from tensorflow_serving.apis import get_model_metadata_pb2
+
 from tfreps.serving.server.requests.server_options import MEGABYTE
 from tfreps.serving.server.requests.serving_core import SIGNATURE_DEF
 from tfreps.serving.server.requests.serving_error import ServingError, as_serving_error

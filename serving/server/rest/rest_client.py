@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import requests
+
 from tfreps.serving.server.requests.version_status import VersionStatus
 
 TIMEOUT = 60.0

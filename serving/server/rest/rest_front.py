@@ -5,9 +5,10 @@ import logging
 
 import h11
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
 from tfreps.serving.server.requests.event_loop import on_loop
 from tfreps.serving.server.requests.listening_socket import listening_socket
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 GOODBYE = 0.2  # seconds between checks of whether a connection can be closed
 LAST_CALL = 0.5  # seconds of a shutdown in which new requests are still accepted

@@ -14,10 +14,10 @@ from apache_beam.testing import test_stream
 from apache_beam.testing.util import assert_that, equal_to
 from apache_beam.transforms.environments import SubprocessSDKEnvironment
 from apache_beam.transforms.window import FixedWindows, GlobalWindows, TimestampedValue
-from tfreps.serving.annotation.annotate import Annotate
-from tfreps.serving.annotation.signature_specs import version_folder
 
 from tests.closeness import assert_close
+from tfreps.serving.annotation.annotate import Annotate
+from tfreps.serving.annotation.signature_specs import version_folder
 
 STREAMING = "apache_beam.runners.direct.direct_runner.BundleBasedDirectRunner"
 # Runs Beam's worker in a process that cannot import tfreps.

@@ -11,6 +11,7 @@ import apache_beam as beam
 from apache_beam.metrics import Metrics
 from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
+
 from tfreps.serving.annotation import beam_runners
 from tfreps.serving.annotation.beam_runners import (
     LostWorkerError,

@@ -14,13 +14,13 @@ import pytest
 pytest.importorskip("apache_beam", reason="needs Apache Beam (make test-beam)")
 
 import pyarrow as pa
-from tfreps.serving.annotation import beam_runners, corpus, reading
-from tfreps.serving.annotation.beam_runners import LostWorkerError
-from tfreps.serving.annotation.corpus import annotate_corpus
 
 from tests.closeness import assert_close
 from tests.serving.annotation.bucket import BucketFileSystem
 from tests.serving.annotation.formats.formats_catalogue import READ, WRITE
+from tfreps.serving.annotation import beam_runners, corpus, reading
+from tfreps.serving.annotation.beam_runners import LostWorkerError
+from tfreps.serving.annotation.corpus import annotate_corpus
 
 # After an error, Beam leaves the file open that it was writing.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")

@@ -6,6 +6,7 @@ import tensorflow as tf
 
 pytest.importorskip("apache_beam", reason="needs Apache Beam (make test-beam)")
 
+from tests.closeness import assert_close
 from tfreps.serving.annotation.export_handler import (
     ExportHandler,
     groups,
@@ -14,8 +15,6 @@ from tfreps.serving.annotation.export_handler import (
     one_line,
 )
 from tfreps.serving.annotation.signature_specs import version_folder
-
-from tests.closeness import assert_close
 
 TEXTS = ["Ada lives in London .", "", "naïve " * 40, "London", "Ada Ada in ."]
 TAGS = ["tokens:T", "tags:T", "confidences:T", "spans"]

@@ -7,6 +7,8 @@ import pytest
 pytest.importorskip("apache_beam", reason="needs Apache Beam (make test-beam)")
 
 from apache_beam.io.filesystems import FileSystems
+
+from tests.serving.annotation.bucket import BucketFileSystem
 from tfreps.serving.annotation.output_folder import (
     SCHEMA,
     check_output_folder,
@@ -14,8 +16,6 @@ from tfreps.serving.annotation.output_folder import (
     is_local,
     staged_folder,
 )
-
-from tests.serving.annotation.bucket import BucketFileSystem
 
 
 @pytest.fixture(params=["disk", "bucket"])

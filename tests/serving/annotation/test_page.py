@@ -8,10 +8,9 @@ import pytest
 
 pytest.importorskip("apache_beam", reason="needs Apache Beam (make test-beam)")
 
-from tfreps.serving.annotation.corpus import annotate_corpus
-
 from tests.conftest import CHECKOUT
 from tests.serving.annotation.formats.formats_catalogue import WRITE
+from tfreps.serving.annotation.corpus import annotate_corpus
 
 PAGE = (CHECKOUT / "docs/howto/large_corpora.md").read_text(encoding="utf-8")
 REASON = "% not run: needs Beam; tests/serving/annotation/test_page.py runs it\n"

@@ -8,6 +8,8 @@ pytest.importorskip("apache_beam", reason="needs Apache Beam (make test-beam)")
 
 import pyarrow as pa
 import pyarrow.parquet
+
+from tests.serving.annotation.formats.formats_catalogue import RECORDS, SCHEMA, WRITE
 from tfreps.serving.annotation.formats.lines import JsonLines, TextLines
 from tfreps.serving.annotation.formats.parquet import Parquet
 from tfreps.serving.annotation.reading import (
@@ -21,8 +23,6 @@ from tfreps.serving.annotation.reading import (
     sample_records,
 )
 from tfreps.serving.annotation.records import CheckRecords
-
-from tests.serving.annotation.formats.formats_catalogue import RECORDS, SCHEMA, WRITE
 
 
 def test_files_of_patterns(tmp_path):

@@ -5,6 +5,7 @@ import pytest
 pytest.importorskip("apache_beam", reason="needs Apache Beam (make test-beam)")
 
 import pyarrow as pa
+
 from tfreps.serving.annotation.records import CheckRecords, as_rejected, misfit, sampled_schema
 
 TEXT = CheckRecords("text", True, ["tags", "text_id"], 10)

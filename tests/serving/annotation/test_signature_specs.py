@@ -10,6 +10,7 @@ import tensorflow as tf
 pytest.importorskip("apache_beam", reason="needs Apache Beam (make test-beam)")
 
 import pyarrow as pa
+
 from tfreps.serving.annotation.signature_specs import (
     SPAN,
     added_schema,

@@ -5,11 +5,11 @@ import threading
 
 import tensorflow as tf
 from tensorflow_serving.apis import predict_pb2, prediction_log_pb2
+
+from tfreps._src.files.atomic_files import replacing
 from tfreps.serving import BatchOptions, ModelConfig, ModelServer, ServerOptions
 from tfreps.serving.server.requests.event_loop import on_loop
 from tfreps.serving.server.requests.ticket import Ticket
-
-from tfreps._src.files.atomic_files import replacing
 
 
 def save(folder, **functions):

@@ -11,13 +11,13 @@ import pytest
 import requests
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from tensorflow_serving.apis import prediction_service_pb2_grpc
+
+from tests.serving.server.small_models import at_the_same_time, predict_request, save_zoo, serving
+from tests.serving.server.test_model_server import wait_for
 from tfreps.serving.server.grpc import grpc_front
 from tfreps.serving.server.models import signature_runner
 from tfreps.serving.server.requests import lane
 from tfreps.serving.server.requests.server_options import BatchOptions
-
-from tests.serving.server.small_models import at_the_same_time, predict_request, save_zoo, serving
-from tests.serving.server.test_model_server import wait_for
 
 LONG = "x " * 3_000  # tokens for which `slow` takes two seconds
 ENDLESS = "x " * 100_000

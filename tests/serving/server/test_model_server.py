@@ -15,8 +15,6 @@ from tensorflow_serving.apis import (
     model_service_pb2_grpc,
     prediction_service_pb2_grpc,
 )
-from tfreps.serving import BatchOptions
-from tfreps.serving.server import model_server
 
 from tests.serving.server.small_models import (
     at_the_same_time,
@@ -25,6 +23,8 @@ from tests.serving.server.small_models import (
     serving,
     write_warm_up,
 )
+from tfreps.serving import BatchOptions
+from tfreps.serving.server import model_server
 
 MALFORMED = [
     b"",

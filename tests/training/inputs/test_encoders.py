@@ -4,9 +4,6 @@ import argparse
 
 import numpy as np
 import pytest
-from tfreps.training.inputs.encoders import BUILDERS, make_encoder, make_linear
-from tfreps.training.inputs.read_inputs import EncoderInputs
-from tfreps.training.options.encoder_options import CLASSIFIER, ENCODERS, encoder_table
 
 from tests import tiny_bert
 from tests.tiny_run import make_pretrainer
@@ -15,6 +12,9 @@ from tfreps._src.cli.options import default_values
 from tfreps._src.runs.bert_loading import EncoderAndTokenizer
 from tfreps._src.text.bert.piece_indexer import PieceIndexer
 from tfreps.text import TokenIndexer, WordVectors
+from tfreps.training.inputs.encoders import BUILDERS, make_encoder, make_linear
+from tfreps.training.inputs.read_inputs import EncoderInputs
+from tfreps.training.options.encoder_options import CLASSIFIER, ENCODERS, encoder_table
 
 SENTENCES = [["a", "dog", "sat"], ["a", "cat"]]  # 4 words, 3 special tokens
 DEFAULTS = default_values(encoder_table(CLASSIFIER))

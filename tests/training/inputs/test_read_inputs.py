@@ -4,9 +4,6 @@ import argparse
 
 import numpy as np
 import pytest
-from tfreps.training.inputs import bert_inputs
-from tfreps.training.inputs import read_inputs as inputs
-from tfreps.training.train_tagger import COMMAND
 
 from tests import tiny_bert
 from tests.tiny_run import make_run
@@ -15,6 +12,9 @@ from tfreps._src.runs.bert_loading import EncoderAndTokenizer
 from tfreps._src.runs.run_folder import RunFolder
 from tfreps.data import TaggedSentence
 from tfreps.text import read_tokenizer
+from tfreps.training.inputs import bert_inputs
+from tfreps.training.inputs import read_inputs as inputs
+from tfreps.training.train_tagger import COMMAND
 
 DEFAULTS = default_values(COMMAND.options)
 SENTENCES = [["The", "dog", "7"], ["the", "cat", "8"], ["the", "dog", "9"]]

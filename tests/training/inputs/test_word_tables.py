@@ -5,10 +5,10 @@ import argparse
 import numpy as np
 import pytest
 import tensorflow as tf
-from tfreps.training.inputs import word_tables
-from tfreps.training.inputs.word_tables import read_word_table
 
 from tfreps.text import TokenIndexer
+from tfreps.training.inputs import word_tables
+from tfreps.training.inputs.word_tables import read_word_table
 
 LINES = "the 1 2\ncat 3 4\nhouse 5 6\nCat 7 8\nx\ry 9 9\ncat 0 0\n007 1 1\n"
 SENTENCES = [["The", "dog"], ["The", "cat"]]

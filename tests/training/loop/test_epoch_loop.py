@@ -9,13 +9,13 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from tfreps.training.loop.epoch_loop import FitPlan, fit_epochs
 
 from tests.line_model import make_model
 from tfreps._src.callbacks.checkpoint_file import load_latest_checkpoint
 from tfreps._src.callbacks.stop_signals import Stopped, is_stop_requested, stopped_by_signals
 from tfreps.callbacks import EpochLog, ReduceLearningRate, WeightAverages
 from tfreps.optimizers import GroupedOptimizer, ReducibleLearningRate
+from tfreps.training.loop.epoch_loop import FitPlan, fit_epochs
 
 
 class Batches:

@@ -3,8 +3,6 @@
 import numpy as np
 import pytest
 import tensorflow as tf
-from tfreps.training.loop.optimizer import make_optimizer, penalize
-from tfreps.training.options.training_options import OPTIMIZER
 
 from tests import tiny_bert
 from tests.closeness import assert_close
@@ -14,6 +12,8 @@ from tfreps._src.cli.option_rules import check_rules
 from tfreps._src.runs.bert_loading import freeze_layers
 from tfreps.models import BiLSTMEncoder, Elmo, LinearEncoder, PieceEncoder, Tagger, TokenEmbedder
 from tfreps.optimizers import FusedAdam, GroupedOptimizer
+from tfreps.training.loop.optimizer import make_optimizer, penalize
+from tfreps.training.options.training_options import OPTIMIZER
 
 
 def test_the_optimizer_is_what_the_options_say():

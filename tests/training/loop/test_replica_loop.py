@@ -1,10 +1,10 @@
 import keras
 import pytest
 import tensorflow as tf
-from tfreps.training.loop.replica_loop import ReplicaLoop, rows_of_replica
 
 from tests.closeness import assert_close
 from tests.training.workers.replica_models import NUM_STEPS, batches_of, new_model
+from tfreps.training.loop.replica_loop import ReplicaLoop, rows_of_replica
 
 
 @pytest.mark.slow

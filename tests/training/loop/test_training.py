@@ -3,11 +3,11 @@
 import keras
 import numpy as np
 import tensorflow as tf
-from tfreps.training.loop import training
 
 from tests.line_model import make_model, options
 from tests.training.loop.test_epoch_loop import Batches
 from tfreps._src.runs.run_folder import RunFolder
+from tfreps.training.loop import training
 
 
 class Counted(Batches):

@@ -3,14 +3,14 @@
 import argparse
 
 import pytest
-from tfreps.training.options.bert_options import MODEL, SIZE, SIZES, TEXT, TOKENS
-from tfreps.training.pretrain_bert import COMMAND
 
 from tfreps._src.cli.options import default_values
 from tfreps._src.data.masked_lm import token_documents
 from tfreps._src.layers import position_embedding, transformer
 from tfreps._src.models.sizes import BERT
 from tfreps._src.text.bert.tokenizer_files import KINDS
+from tfreps.training.options.bert_options import MODEL, SIZE, SIZES, TEXT, TOKENS
+from tfreps.training.pretrain_bert import COMMAND
 
 
 def check(**changes):

@@ -3,11 +3,11 @@
 import argparse
 
 import pytest
-from tfreps.training.options.elmo_options import MODEL, are_filters, json_or_text
-from tfreps.training.pretrain_elmo import COMMAND
 
 from tfreps._src.cli.options import default_values
 from tfreps._src.models.sizes import ELMO
+from tfreps.training.options.elmo_options import MODEL, are_filters, json_or_text
+from tfreps.training.pretrain_elmo import COMMAND
 
 
 def check(**changes):

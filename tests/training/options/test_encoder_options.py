@@ -3,6 +3,11 @@
 import argparse
 
 import pytest
+
+from tfreps._src.cli.command import Command, Group
+from tfreps._src.cli.option_rules import check_rules
+from tfreps._src.cli.options import Option, default_values
+from tfreps._src.models.classifier import POOLINGS
 from tfreps.training import train_tagger
 from tfreps.training.options import encoder_options
 from tfreps.training.options.encoder_options import (
@@ -17,11 +22,6 @@ from tfreps.training.options.encoder_options import (
     with_readers,
 )
 from tfreps.training.train_classifier import COMMAND, HEAD
-
-from tfreps._src.cli.command import Command, Group
-from tfreps._src.cli.option_rules import check_rules
-from tfreps._src.cli.options import Option, default_values
-from tfreps._src.models.classifier import POOLINGS
 
 OUTPUT = Group("output", "Output layer.", {})
 NAMES = "epochs", "dropout", "learning_rate", "bert_learning_rate", "schedule"

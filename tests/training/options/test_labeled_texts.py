@@ -3,6 +3,13 @@
 import argparse
 
 import pytest
+
+from tests import tiny_bert
+from tfreps._src.cli.option_rules import check_rules
+from tfreps._src.cli.options import default_values
+from tfreps._src.runs.bert_loading import load_encoder
+from tfreps.data import LabeledText
+from tfreps.tags import TagSet
 from tfreps.training.options import labeled_texts
 from tfreps.training.options.labeled_texts import (
     OPTIONS,
@@ -11,13 +18,6 @@ from tfreps.training.options.labeled_texts import (
     read_files,
     read_parts,
 )
-
-from tests import tiny_bert
-from tfreps._src.cli.option_rules import check_rules
-from tfreps._src.cli.options import default_values
-from tfreps._src.runs.bert_loading import load_encoder
-from tfreps.data import LabeledText
-from tfreps.tags import TagSet
 
 TEXTS = [LabeledText("dogs sat", "a", "f.tsv", 1), LabeledText("sat " * 9, "b", "f.tsv", 7)]
 

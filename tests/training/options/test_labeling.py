@@ -3,11 +3,11 @@
 import argparse
 
 import pytest
-from tfreps.training.options import labeling
-from tfreps.training.train_classifier import COMMAND
 
 from tests import known_models
 from tfreps._src.cli.options import default_values
+from tfreps.training.options import labeling
+from tfreps.training.train_classifier import COMMAND
 
 SENTENCES = [["the", "dog"], ["a", "cat"]]
 

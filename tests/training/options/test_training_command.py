@@ -5,6 +5,13 @@ import types
 
 import numpy as np
 import pytest
+
+from tfreps._src.callbacks import stop_signals
+from tfreps._src.callbacks.checkpoint_file import list_checkpoints, save_checkpoint
+from tfreps._src.cli.command import Command, Group
+from tfreps._src.cli.options import Option
+from tfreps._src.runs.run_folder import RunFolder
+from tfreps._src.runs.run_manifest import has_data
 from tfreps.training.options.training_command import (
     begin_run,
     data_files,
@@ -13,13 +20,6 @@ from tfreps.training.options.training_command import (
     say_start,
 )
 from tfreps.training.options.training_options import RUN_GROUP
-
-from tfreps._src.callbacks import stop_signals
-from tfreps._src.callbacks.checkpoint_file import list_checkpoints, save_checkpoint
-from tfreps._src.cli.command import Command, Group
-from tfreps._src.cli.options import Option
-from tfreps._src.runs.run_folder import RunFolder
-from tfreps._src.runs.run_manifest import has_data
 
 DATA = {
     "train": Option(str, None, "Files.", many=True, required=True),

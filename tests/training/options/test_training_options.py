@@ -1,6 +1,8 @@
 """Tests the options that all training commands share."""
 
 import pytest
+
+from tfreps._src.cli.command import Command, Group
 from tfreps.training.options.training_options import (
     LABELING,
     OPTIMIZER,
@@ -8,8 +10,6 @@ from tfreps.training.options.training_options import (
     RUN_GROUP,
     SHARED,
 )
-
-from tfreps._src.cli.command import Command, Group
 
 COMMAND = Command("train", "Trains.", {}, [RUN_GROUP, Group("training", "Length.", LABELING)])
 

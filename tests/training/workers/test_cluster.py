@@ -8,6 +8,8 @@ import sys
 import threading
 
 import pytest
+
+from tests.conftest import CHECKOUT
 from tfreps.training.workers.cluster import (
     EXAMPLE,
     Cluster,
@@ -15,8 +17,6 @@ from tfreps.training.workers.cluster import (
     read_cluster,
     wait_for_workers,
 )
-
-from tests.conftest import CHECKOUT
 
 THREE = ["a:1", "b:2", "c:3"]
 

@@ -9,8 +9,6 @@ import types
 import numpy as np
 import pytest
 import tensorflow as tf
-from tfreps.training.workers.data_share import DataShare, OwnBatches, data_share
-from tfreps.training.workers.workers import Workers
 
 from tests.conftest import CHECKOUT
 from tests.training.workers.worker_programs import (
@@ -22,6 +20,8 @@ from tests.training.workers.worker_programs import (
     run_program,
 )
 from tfreps._src.callbacks.checkpoint_file import save_checkpoint
+from tfreps.training.workers.data_share import DataShare, OwnBatches, data_share
+from tfreps.training.workers.workers import Workers
 
 FILES = ["--worker-data", "files"]
 

@@ -10,9 +10,9 @@ import sys
 import time
 
 import pytest
-from tfreps.training.workers.local_workers import Outcome, run_workers
 
 from tests.conftest import CHECKOUT
+from tfreps.training.workers.local_workers import Outcome, run_workers
 
 ADDRESSES = "127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3"
 START = """

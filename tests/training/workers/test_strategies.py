@@ -3,6 +3,7 @@ import types
 
 import pytest
 import tensorflow as tf
+
 from tfreps.training.workers.strategies import check_rows, open_strategy
 
 

@@ -2,9 +2,9 @@ import contextlib
 import types
 
 import pytest
-from tfreps.training.workers.worker_runs import WorkerRun, begin_run_folder, create_on_chief
 
 from tfreps._src.runs.run_folder import RunFolder
+from tfreps.training.workers.worker_runs import WorkerRun, begin_run_folder, create_on_chief
 
 
 class OtherWorker(types.SimpleNamespace):

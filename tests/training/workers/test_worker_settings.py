@@ -7,6 +7,7 @@ import socket
 import threading
 
 import pytest
+
 from tfreps.training.workers.cluster import Cluster, check_port_is_free
 from tfreps.training.workers.local_workers import (
     LONGEST_LINE,

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 import tensorflow as tf
+
 from tfreps.training.workers.workers import Workers
 
 

@@ -32,7 +32,7 @@ class TextBert(LoadedModel):
 
     Args:
         model: `BertEncoder`, or `BertPretrainer`, which has the pre-training heads.
-        tokenizer: Tokenizer of `tfreps.text.bert`. If `None`, the model cannot read text.
+        tokenizer: Tokenizer of `tfreps.text`. If `None`, the model cannot read text.
             Defaults to `None`.
         source: str or path-like. Path, name or address that the model was loaded from. Defaults to
             `None`.

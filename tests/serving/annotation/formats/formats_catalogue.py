@@ -6,6 +6,7 @@ import fastavro
 import pyarrow as pa
 import pyarrow.parquet
 import tensorflow as tf
+
 from tfreps.serving.annotation.formats.avro import avro_schema
 from tfreps.serving.annotation.formats.tfrecord import TFRecord
 

@@ -9,9 +9,9 @@ pytest.importorskip("apache_beam", reason="needs Apache Beam (make test-beam)")
 
 import fastavro
 import pyarrow as pa
-from tfreps.serving.annotation.formats.avro import Avro, arrow_schema, avro_schema
 
 from tests.serving.annotation.formats.formats_catalogue import SCHEMA, write_avro
+from tfreps.serving.annotation.formats.avro import Avro, arrow_schema, avro_schema
 
 EVERY_TYPE = pa.schema(
     [("id", pa.int64()), ("ok", pa.bool_()), ("f", pa.float32()), ("d", pa.float64())]

@@ -7,9 +7,9 @@ pytest.importorskip("apache_beam", reason="needs Apache Beam (make test-beam)")
 
 import pyarrow as pa
 import pyarrow.parquet
-from tfreps.serving.annotation.formats.parquet import Parquet
 
 from tests.serving.annotation.formats.formats_catalogue import RECORDS, write_parquet
+from tfreps.serving.annotation.formats.parquet import Parquet
 
 
 def test_parts_are_row_groups(tmp_path):

@@ -7,10 +7,10 @@ pytest.importorskip("apache_beam", reason="needs Apache Beam (make test-beam)")
 
 import apache_beam as beam
 import pyarrow as pa
-from tfreps.serving.annotation.reading import READABLE, WRITABLE
-from tfreps.serving.annotation.signature_specs import SPAN
 
 from tests.serving.annotation.formats.formats_catalogue import READ, RECORDS, SCHEMA, WRITE
+from tfreps.serving.annotation.reading import READABLE, WRITABLE
+from tfreps.serving.annotation.signature_specs import SPAN
 
 
 def read_all(form, path):

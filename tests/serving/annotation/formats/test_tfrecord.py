@@ -7,10 +7,10 @@ import tensorflow as tf
 pytest.importorskip("apache_beam", reason="needs Apache Beam (make test-beam)")
 
 import pyarrow as pa
-from tfreps.serving.annotation.formats.tfrecord import TFRecord
-from tfreps.serving.annotation.signature_specs import SPAN
 
 from tests.serving.annotation.formats.formats_catalogue import values
+from tfreps.serving.annotation.formats.tfrecord import TFRecord
+from tfreps.serving.annotation.signature_specs import SPAN
 
 SPANS = pa.field("spans", pa.list_(SPAN))
 CHARACTERS = "start_char", "end_char"

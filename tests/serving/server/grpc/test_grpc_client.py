@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from tfreps.serving.server.grpc.grpc_client import GrpcClient, as_python
 from tfreps.serving.server.rest.rest_client import RestClient
 

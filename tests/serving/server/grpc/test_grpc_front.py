@@ -13,10 +13,10 @@ import grpc
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from tensorflow_serving.apis import prediction_service_pb2_grpc
-from tfreps.serving.server.rest.rest_front import PatientProtocol
 
 from tests.serving.server.small_models import predict_request, serving
 from tests.serving.server.test_model_server import wait_for
+from tfreps.serving.server.rest.rest_front import PatientProtocol
 
 
 def health(channel, service=""):

@@ -13,9 +13,9 @@ from tensorflow_serving.apis import (
     predict_pb2,
     prediction_service_pb2_grpc,
 )
-from tfreps.serving.server.grpc import grpc_services
 
 from tests.serving.server.small_models import predict_request
+from tfreps.serving.server.grpc import grpc_services
 
 CODE = grpc.StatusCode
 

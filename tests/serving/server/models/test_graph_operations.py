@@ -7,11 +7,11 @@ import pytest
 import tensorflow as tf
 from tensorflow.core.framework import op_def_pb2
 from tensorflow.core.protobuf import saved_model_pb2
+
+from tests.serving.server.small_models import ask, save, serving, spec
 from tfreps.serving import ServerOptions
 from tfreps.serving.server.models.graph_operations import check_asset, check_operations, touches
 from tfreps.serving.server.models.servable import Servable
-
-from tests.serving.server.small_models import ask, save, serving, spec
 
 TEXT = {"text": spec("string", None)}
 

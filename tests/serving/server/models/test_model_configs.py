@@ -3,6 +3,7 @@
 import contextlib
 
 import pytest
+
 from tfreps.serving.server.models.model_configs import (
     ModelConfig,
     VersionPolicy,

@@ -4,6 +4,7 @@ import logging
 import time
 
 import pytest
+
 from tfreps.serving.server.models.model_configs import ModelConfig
 from tfreps.serving.server.models.model_pool import ModelPool
 from tfreps.serving.server.requests.serving_error import ServingError

@@ -7,10 +7,6 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
-from tfreps.serving import BatchOptions, ServerOptions
-from tfreps.serving.server.models import graph_operations
-from tfreps.serving.server.models.servable import Servable
-from tfreps.serving.server.requests.serving_error import ServingError
 
 from tests.serving.server.small_models import (
     ask,
@@ -21,6 +17,10 @@ from tests.serving.server.small_models import (
     write_warm_up,
 )
 from tests.serving.server.test_model_server import wait_for
+from tfreps.serving import BatchOptions, ServerOptions
+from tfreps.serving.server.models import graph_operations
+from tfreps.serving.server.models.servable import Servable
+from tfreps.serving.server.requests.serving_error import ServingError
 
 
 @pytest.fixture(scope="module")

@@ -6,14 +6,14 @@ import threading
 import numpy as np
 import pytest
 import tensorflow as tf
+
+from tests.serving.server.test_model_server import wait_for
 from tfreps.serving import BatchOptions, ServerOptions
 from tfreps.serving.server.models.signature_runner import SignatureRunner, as_array, bytes_of
 from tfreps.serving.server.requests.event_loop import server_loop
 from tfreps.serving.server.requests.lane import Call
 from tfreps.serving.server.requests.serving_error import ServingError, as_serving_error
 from tfreps.serving.server.requests.ticket import Ticket
-
-from tests.serving.server.test_model_server import wait_for
 
 NUMBERS = [tf.TensorSpec([None], tf.int32, "x")]
 

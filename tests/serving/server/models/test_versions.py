@@ -3,6 +3,7 @@
 import threading
 
 import pytest
+
 from tfreps.serving.server.models.model_configs import ModelConfig, VersionPolicy
 from tfreps.serving.server.models.model_pool import ServedModel
 from tfreps.serving.server.requests.serving_error import ServingError

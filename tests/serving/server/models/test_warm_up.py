@@ -3,9 +3,9 @@
 import pytest
 import tensorflow as tf
 from tensorflow_serving.apis import prediction_log_pb2
-from tfreps.serving.server.models.warm_up import FILE, warm_up_requests
 
 from tests.serving.server.small_models import write_warm_up
+from tfreps.serving.server.models.warm_up import FILE, warm_up_requests
 
 
 def test_requests_in_order(tmp_path):

@@ -4,6 +4,7 @@ import asyncio
 import threading
 
 import pytest
+
 from tfreps.serving.server.requests.event_loop import on_loop, server_loop
 
 

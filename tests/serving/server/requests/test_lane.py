@@ -7,13 +7,13 @@ import time
 import types
 
 import pytest
+
+from tests.serving.server.test_model_server import wait_for
 from tfreps.serving.server.requests import lane as module
 from tfreps.serving.server.requests.event_loop import server_loop
 from tfreps.serving.server.requests.lane import Call, Lane
 from tfreps.serving.server.requests.serving_error import ServingError
 from tfreps.serving.server.requests.ticket import Ticket
-
-from tests.serving.server.test_model_server import wait_for
 
 
 def call(signature="a", rows=1, ticket=None):

@@ -4,6 +4,7 @@ import types
 
 import numpy as np
 import pytest
+
 from tfreps.serving import BatchOptions, ServerOptions
 from tfreps.serving.server.requests.request_limits import check_response, choose_queue, rows_of
 from tfreps.serving.server.requests.request_size import RequestSize

@@ -7,10 +7,10 @@ import hypothesis
 import numpy as np
 import pytest
 from hypothesis import strategies
-from tfreps.serving.server.requests.request_size import PATTERNS, RequestCounter, RequestSize
 
 from tests import tiny_bert
 from tfreps._src.text.tokenizers import TOKENIZERS, tokenize
+from tfreps.serving.server.requests.request_size import PATTERNS, RequestCounter, RequestSize
 
 TEXTS = [
     "The dog sat on the mat .",

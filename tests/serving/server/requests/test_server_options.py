@@ -1,6 +1,7 @@
 """Tests the options of a server."""
 
 import pytest
+
 from tfreps.serving import ServerOptions
 
 

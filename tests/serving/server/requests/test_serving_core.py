@@ -8,14 +8,14 @@ import weakref
 import grpc
 import pytest
 from tensorflow_serving.apis import prediction_service_pb2_grpc
+
+from tests.serving.server.small_models import predict_request
+from tests.serving.server.test_model_server import wait_for
 from tfreps.serving import ServerOptions
 from tfreps.serving.server.models.model_pool import ModelPool
 from tfreps.serving.server.requests import serving_core
 from tfreps.serving.server.requests.serving_core import ServingCore
 from tfreps.serving.server.requests.serving_error import ServingError, as_serving_error
-
-from tests.serving.server.small_models import predict_request
-from tests.serving.server.test_model_server import wait_for
 
 
 def test_requests_beyond_the_limit_are_rejected_and_accepted_ones_answered():

@@ -3,6 +3,7 @@
 import grpc
 import pytest
 import tensorflow as tf
+
 from tfreps.serving.server.requests.serving_error import (
     CODES,
     ServingError,

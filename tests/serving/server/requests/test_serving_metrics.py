@@ -1,6 +1,7 @@
 """Tests the names and labels of the Prometheus metrics."""
 
 import pytest
+
 from tfreps.serving.server.requests.serving_metrics import ServingMetrics
 
 

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from tensorflow.core.framework import tensor_pb2
+
 from tfreps.serving.server.requests.serving_error import ServingError
 from tfreps.serving.server.requests.tensor_protos import fill_proto, to_array, varint
 

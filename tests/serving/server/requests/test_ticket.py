@@ -4,11 +4,11 @@ import time
 
 import pytest
 import tensorflow as tf
-from tfreps.serving.server.requests.serving_error import ServingError
-from tfreps.serving.server.requests.ticket import Ticket
 
 from tests.serving.server.small_models import at_the_same_time, save, spec
 from tests.serving.server.test_model_server import wait_for
+from tfreps.serving.server.requests.serving_error import ServingError
+from tfreps.serving.server.requests.ticket import Ticket
 
 
 def test_time_goes_by():

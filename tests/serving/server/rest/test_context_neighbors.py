@@ -6,12 +6,12 @@ import copy
 import numpy as np
 import pytest
 import tensorflow as tf
+
+from tests.serving.server.small_models import save, serving, spec
 from tfreps.serving.server.models.servable import Servable
 from tfreps.serving.server.requests.event_loop import on_loop
 from tfreps.serving.server.requests.ticket import Ticket
 from tfreps.serving.server.rest.context_neighbors import ContextNeighbors
-
-from tests.serving.server.small_models import save, serving, spec
 
 TEXTS = ["a bb ccc", "dddd bb", ""]
 SENTENCES = ["ccc a", "eeeee bb ccc dddd a bb ccc dddd"]

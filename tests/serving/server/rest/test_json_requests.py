@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from tensorflow.core.protobuf import meta_graph_pb2
+
 from tfreps.serving.server.models.signature import Signature
 from tfreps.serving.server.requests.serving_error import ServingError
 from tfreps.serving.server.rest.json_requests import json_array, read_inputs

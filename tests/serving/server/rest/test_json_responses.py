@@ -5,6 +5,7 @@ import json
 import ml_dtypes
 import numpy as np
 import pytest
+
 from tfreps.serving import ServerOptions
 from tfreps.serving.server.requests.serving_error import ServingError
 from tfreps.serving.server.rest import json_responses

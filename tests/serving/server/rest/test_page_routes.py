@@ -6,11 +6,11 @@ import json
 
 import pytest
 import requests
-from tfreps.serving.server.rest.page_routes import LARGEST_BODY, page_routes
 
 from tests.conftest import CHECKOUT
 from tests.serving.server.rest.test_context_neighbors import save_models
 from tests.serving.server.small_models import serving
+from tfreps.serving.server.rest.page_routes import LARGEST_BODY, page_routes
 
 PAGE = CHECKOUT / "serving" / "page"
 

@@ -1,6 +1,7 @@
 """Tests JSON bodies and their limits. `test_rest_app` sends compressed and too large bodies."""
 
 import pytest
+
 from tfreps.serving import ServerOptions
 from tfreps.serving.server.requests.serving_error import ServingError
 from tfreps.serving.server.rest.request_body import parse_body

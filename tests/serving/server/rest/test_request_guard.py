@@ -4,11 +4,11 @@ import socket
 
 import pytest
 import requests
+
+from tests.serving.server.small_models import serving
 from tfreps.serving import ServerOptions
 from tfreps.serving.server.requests.serving_error import ServingError
 from tfreps.serving.server.rest.request_guard import RequestGuard
-
-from tests.serving.server.small_models import serving
 
 BODY = '{"inputs": [2.0]}'
 JSON = {"content-type": "application/json"}

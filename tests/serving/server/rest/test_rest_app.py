@@ -5,6 +5,7 @@ import json
 
 import numpy as np
 import pytest
+
 from tfreps.serving.server.rest import rest_front
 
 HALF = "/v1/models/half_plus_two"

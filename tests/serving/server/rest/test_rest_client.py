@@ -3,6 +3,7 @@
 import socket
 
 import pytest
+
 from tfreps.serving.server.rest.rest_client import RestClient
 
 

@@ -9,9 +9,9 @@ import pytest
 import requests
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
-from tfreps.serving.server.rest.rest_front import PatientProtocol
 
 from tests.serving.server.small_models import serving
+from tfreps.serving.server.rest.rest_front import PatientProtocol
 
 LARGE = 30_000_000  # bytes, more than the network buffers
 

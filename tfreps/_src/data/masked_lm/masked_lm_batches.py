@@ -39,7 +39,7 @@ class MaskedLMBatches:
 
     Args:
         documents: `TokenDocuments`. The return value of `read_documents`.
-        tokenizer: Tokenizer of `tfreps.text.bert`, or an object with the attributes
+        tokenizer: Tokenizer of `tfreps.text`, or an object with the attributes
             `vocabulary`, `padding_id`, `start_id`, `separator_id`, `mask_id` and `special_ids`.
             It must be the tokenizer with which the documents were read.
         batch_tokens: int. Maximum number of tokens in a batch, padding and special tokens

@@ -73,7 +73,7 @@ def read_documents(
             in order of name; `*.gz` files are decompressed.
         tokenizer: callable. Maps a str tensor `[B]` to an int `tf.RaggedTensor` `[B, None]` of
             token ids without special tokens. It must have the attributes `vocabulary` and
-            `unknown_id`, as the tokenizers of `tfreps.text.bert` do.
+            `unknown_id`, as the tokenizers of `tfreps.text` do.
         format: str. `"lines"` or `"records"`. Defaults to `"lines"`.
         fields: sequence of str. Fields of a record that are sentences. Ignored if `format` is
             `"lines"`. Defaults to `("text1", "text2")`.
