@@ -95,7 +95,7 @@ def test_batch_to_ids():
 
 @pytest.mark.parametrize("bad", [["I have a dog"], [["I", 3]], [[b"dog"]]])
 def test_batch_to_ids_refuses(bad):
-    with pytest.raises(ValueError, match="sentence 0"):
+    with pytest.raises(ValueError, match=r"`sentences\[0\]"):
         batch_to_ids(bad)
 
 

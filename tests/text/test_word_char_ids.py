@@ -53,5 +53,5 @@ def test_errors(indexer):
         WordCharIndexer(["a"], max_characters=6)
     with pytest.raises(ValueError, match="Each of `sentences`"):
         indexer(["a dog"])
-    with pytest.raises(ValueError, match="token 1 of sentence 0 .* is 3"):
+    with pytest.raises(ValueError, match=r"`sentences\[0\]\[1\]` is 3"):
         indexer([["a", 3]])

@@ -221,13 +221,13 @@ def _room(max_characters: int) -> int:
 def _check_sentence(sentence: Sequence[str], index: int) -> None:
     if isinstance(sentence, str | bytes):
         raise ValueError(
-            f"`sentences` must contain lists of tokens; sentence {index} (counted from 0) is "
-            f"the string {sentence[:40]!r}. Split the string first, for example with "
+            f"`sentences` must contain lists of tokens; `sentences[{index}]` is the string "
+            f"{sentence[:40]!r}. Split the string first, for example with "
             "`.split()`."
         )
     for position, token in enumerate(sentence):
         if not isinstance(token, str):
             raise ValueError(
-                f"`sentences` must contain lists of str; token {position} of sentence {index} "
-                f"(both counted from 0) is {token!r} of type {type(token).__name__}."
+                f"`sentences` must contain lists of str; `sentences[{index}][{position}]` is "
+                f"{token!r} of type {type(token).__name__}."
             )

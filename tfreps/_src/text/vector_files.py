@@ -43,7 +43,7 @@ def vector_rows(path: str, file_format: FileFormat | None = None) -> Iterator[Ve
     """Yields the rows of a file of word vectors without reading it whole.
 
     `path` and `file_format` are arguments of `WordVectors.read`. The header of a text file gives
-    the dimension. Without a header, the dimension is that of most of the first rows.
+    the dimension. Without a header, it is the number of numbers in most of the first rows.
     Rows with fewer numbers or without a token are skipped, and one warning gives the number of
     these rows. Blank lines are skipped.
     """
@@ -55,8 +55,8 @@ def vector_rows(path: str, file_format: FileFormat | None = None) -> Iterator[Ve
         return
     if path.endswith(".parquet"):
         raise ValueError(
-            f"{path}: word vectors are not read from a Parquet file. Give the NumPy file (*.npy) "
-            "of the vectors, in whose folder a Parquet file with their words can be."
+            f"{path}: expected a file of word vectors; got a Parquet file, from which only the "
+            "words of a NumPy file are read. Give the NumPy file (*.npy) of the vectors."
         )
     if file_format is None:
         file_format = "binary" if path.removesuffix(".gz").endswith(".bin") else "text"

@@ -179,7 +179,7 @@ def _check_distinct(name: str, entries: list[str], special: tuple[str, ...]) -> 
         if entry in special:
             raise ValueError(
                 f"`{name}` must not contain the special entries {', '.join(special)}, which "
-                f"are added; entry {position} (counted from 0) is {entry!r}. Remove this entry."
+                f"are added; `{name}[{position}]` is {entry!r}. Remove this entry."
             )
     if len(set(entries)) < len(entries):
         [(twice, _)] = collections.Counter(entries).most_common(1)
@@ -193,6 +193,6 @@ def _check_tokens(sentence: Sequence[str], number: int) -> None:
     for position, token in enumerate(sentence):
         if not isinstance(token, str):
             raise ValueError(
-                f"`sentences` must contain lists of str; token {position} of sentence {number} "
-                f"(both counted from 0) is {token!r} of type {type(token).__name__}."
+                f"`sentences` must contain lists of str; `sentences[{number}][{position}]` is "
+                f"{token!r} of type {type(token).__name__}."
             )
