@@ -7,8 +7,8 @@ import statistics
 import subprocess
 import sys
 
-# Number of TensorFlow threads in the process of each row, and in those of other libraries if a
-# benchmark sets it.
+# Number of TensorFlow threads in the process of each row. A benchmark may also set it as the number
+# of threads in the processes of other libraries.
 THREADS = 2
 
 

@@ -65,7 +65,8 @@ def _words(path: str, count: int) -> list[str]:
 def _word_file(path: str) -> str:
     """Returns the path of the file with the words of an array.
 
-    It has the name of the array with another suffix, or is the only such file in the folder.
+    The file has the name of the array and ends in .txt or .parquet, or is the only file in the
+    folder with one of these suffixes.
     """
     folder, stem = os.path.dirname(path) or ".", path.removesuffix(".npy")
     named = [stem + ending for ending in WORD_FILES if os.path.isfile(stem + ending)]

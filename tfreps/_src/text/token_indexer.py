@@ -31,7 +31,7 @@ class TokenIndexer(tf.Module):
         digits_to_zero: bool. Whether to replace every Unicode decimal digit of a token with 0
             before the lookup. Does not affect `character_ids`. Defaults to `False`.
         lowercase_fallback: bool. Whether a token that is not in the vocabulary gets the id of its
-            lower-case form, if the vocabulary has that. Suits vocabularies of pre-trained word
+            lower-case form, if this form is in it. Suits vocabularies of pre-trained word
             vectors, which often have no capitals. Defaults to `False`.
         max_characters: int, at least 3, or None. Number of character ids C per token, including
             the start and end markers. If `None`, the result has no `character_ids`. Defaults to
@@ -45,8 +45,8 @@ class TokenIndexer(tf.Module):
     Returns:
         dict of tensors:
 
-        - `token_ids`: int32 `[B, T]`. The id of the token in the vocabulary (that of `<UNK>` if
-          the token is not in the vocabulary) plus 1; 0 on padding.
+        - `token_ids`: int32 `[B, T]`. The id of the token in the vocabulary plus 1; 0 on padding.
+          Tokens that are not in the vocabulary have the id of `<UNK>` plus 1.
         - `character_ids`: int32 `[B, T, C]`. The ids that `tfreps.text.character_ids` returns; 0
           on padding.
         - `word_character_ids`: int32 `[B, T, 1 + C]`. The ids that `word_characters` returns; 0 on
@@ -171,7 +171,7 @@ class TokenIndexer(tf.Module):
         return copy
 
     def normalize(self, tokens: tf.Tensor) -> tf.Tensor:
-        """Applies `lowercase` and `digits_to_zero` to a str tensor; the shape does not change."""
+        """Applies `lowercase` and `digits_to_zero`; returns a str tensor of the same shape."""
         if self.lowercase:
             tokens = lower_case(tokens)
         if self.digits_to_zero:

@@ -15,14 +15,14 @@ def token_offsets(
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """Returns the start and the end (exclusive) of each token in its text, int32 `[N, T]`.
 
-    `tokens`, str `[N, T]`, padded with `""`, are those that `tokenize(texts, method)` returned, or
-    the first ones of each text; `texts` is str `[N]`. Offsets count Unicode code points. The
+    `texts` is str `[N]`. `tokens`, str `[N, T]`, padded with `""`, is the result of
+    `tokenize(texts, method)`, or its first T columns. Offsets count Unicode code points. The
     offsets of padding are 0.
 
-    Every tokenizer copies characters from the text to the tokens in their order, and drops those of
-    certain classes: white space; the `dropped_characters` of a BERT tokenizer; and accents at the
-    start of its words. The remaining characters of the text are therefore, in order, those of the
-    tokens, and counting them gives the offsets. Accents inside a token directly follow, apart from
+    Every tokenizer copies the characters of a text to the tokens in order, and drops only white
+    space and, in the case of BERT, its `dropped_characters` and accents at the start of words.
+    Therefore, the n-th remaining character of the text is the n-th character of the tokens, and
+    counting characters gives the offsets. Accents inside a token directly follow, apart from
     dropped characters, the character before them.
     """
     anywhere, leading = ((), ()) if isinstance(method, str) else method.dropped_characters

@@ -33,9 +33,10 @@ class TokenStream:
     - "characters": nothing.
     - "words": the last token, unless white space follows it.
     - "spaces": the text after the last white space.
-    - "treebank": the text from the last complete word between white space on, because whether a
-      period is a token depends on the next word.
-    - BERT: the text after the last space, tab, line end or, if each is a token, Chinese character.
+    - "treebank": the last word that white space follows, and the text after this word, because
+      whether a period is a token depends on the next word.
+    - BERT: the text after the last space, tab or line end, or after the last Chinese character if
+      the tokenizer separates Chinese characters.
 
     The parts of the text are strings, so their boundaries are never inside a character. They may be
     inside a token, between a character and its combining marks, or inside `\\r\\n`.

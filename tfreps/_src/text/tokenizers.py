@@ -142,7 +142,7 @@ def tokenize(
     Masking: the rows of a tensor are padded on the right with `""`, which is never a token.
 
     Raises:
-        ValueError: If `method` is not one of those above, or `texts` is neither a tensor nor a
+        ValueError: If `method` is not supported, or `texts` is neither a tensor nor a
             list of strings.
 
     Example:

@@ -80,7 +80,7 @@ class WordVectors(NamedTuple):
         check_not_negative(missing_std=missing_std)
         exact, lower = _wanted(tokens, lowercase_fallback)
         matrix = None
-        # 2 for tokens that were found, 1 for those of which only the lower-case form was found.
+        # 2 if the token was found, 1 if only its lower-case form was found, 0 otherwise.
         level = np.zeros(len(tokens), np.int8)
         for row in vector_rows(os.fspath(path), file_format):
             if matrix is None:  # allocated only after a whole row of this dimension has been read

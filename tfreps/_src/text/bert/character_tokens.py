@@ -158,7 +158,9 @@ class CharacterTokenizer(PieceTokenizer):
             **options: Arguments of the constructor other than `vocabulary`.
 
         Raises:
-            ValueError: For the reasons that `from_texts` lists.
+            ValueError: If `min_count` is less than 1, `max_size` is less than 21, there are tokens
+                other than special tokens but none occurs at least `min_count` times, or the
+                constructor rejects the tokens or an option.
         """
         first = _placed({}, FIRST_ID)
         tokens = with_most_frequent(first, counts, cls.SPECIAL_TOKENS, min_count, max_size)

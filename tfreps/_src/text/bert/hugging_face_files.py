@@ -168,7 +168,7 @@ def _check_part(
 def _check_ends(processor: dict[str, Any], ids: dict[str, int], path: pathlib.Path) -> None:
     """Raises a ValueError unless a post-processor encloses texts in `[CLS]` and `[SEP]`.
 
-    Also raises a ValueError if it does not number the segments like BERT. `ids` maps pieces to ids.
+    Also raises a ValueError if segments are not numbered as in BERT. `ids` maps pieces to ids.
     """
     if processor["type"] == "BertProcessing":
         found = [processor.get(end) for end in ("cls", "sep")]

@@ -344,8 +344,8 @@ def read_pieces(path: str | os.PathLike[str]) -> list[str]:
 def _cut(texts: list[list[int]], max_pieces: int) -> list[list[int]]:
     """Returns one or two lists of ids, truncated to `max_pieces` ids in total.
 
-    The last id of the longer list is removed repeatedly, or that of the second list if both have
-    the same length.
+    The last id of the longer list is removed repeatedly. If both lists have the same length, the
+    last id of the second list is removed.
     """
     if len(texts) == 1:
         return [texts[0][:max_pieces]]

@@ -100,7 +100,7 @@ def _shifted(values, first):
 
 
 def _last(flags: tf.Tensor) -> tf.Tensor:
-    """Returns, for each position, the last one up to it where `flags` is True, or -1 if none."""
+    """Returns, for each position, the last position up to it with a True flag, or -1 if none."""
     # [N], number of the flag at or before each position.
     segment = tf.cumsum(tf.cast(flags, "int32"))
     positions = tf.range(tf.size(flags))

@@ -34,7 +34,7 @@ NOTHING = TagParts(OUTSIDE, "")  # represents the start and the end of a sentenc
 
 @functools.lru_cache(maxsize=1 << 16)
 def tag_parts(tag: str, scheme: Scheme) -> TagParts:
-    """Splits a tag into its role and its type."""
+    """Splits a tag into its role and its type; raises a ValueError if the tag is not valid."""
     check_scheme(scheme, plain=False)
     if tag == OUTSIDE:
         return NOTHING
@@ -218,7 +218,7 @@ def check_mode(mode: str) -> None:
 
 
 def _all_parts(tags: Sequence[str], scheme: Scheme) -> list[TagParts]:
-    """Returns the role and the type of every tag in a list."""
+    """Returns a list of the `TagParts` of tags; raises a ValueError if a tag is not valid."""
     check_scheme(scheme, plain=False)
     try:
         return [tag_parts(tag, scheme) for tag in tags]
