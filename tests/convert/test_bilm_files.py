@@ -62,7 +62,7 @@ def test_what_is_not_there(tmp_path):
     for name in "a_options.json", "b_options.json", "b_weights.hdf5", "mine.json":
         (tmp_path / name).touch()
     for name in "a_options.json", "mine.json":
-        with pytest.raises(ValueError, match=f"{name}: its weights were not found. Expected"):
+        with pytest.raises(ValueError, match=f"{name}: the weights were not found. Expected"):
             find_bilm_files(tmp_path / name)
     assert find_bilm_files(tmp_path)[0].name == "b_options.json"  # the others have no weights
     (tmp_path / "a_weights.hdf5").touch()

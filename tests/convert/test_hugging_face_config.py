@@ -88,7 +88,7 @@ def test_activations(theirs, ours):
         ({"num_attention_heads": 3}, "must divide `hidden_size`; got 3 and 8"),
         ({"layer_norm_eps": 0}, "`layer_norm_eps` must be a positive number; got 0"),
         ({"hidden_dropout_prob": 1.0}, "`hidden_dropout_prob` must be a number in \\[0, 1\\)"),
-        ({"pad_token_id": -1}, "`pad_token_id` must be an id or null; got -1"),
+        ({"pad_token_id": -1}, "`pad_token_id` must be a token id or null; got -1"),
         ({"pad_token_id": 9}, "`pad_token_id` must be below `vocab_size`; got 9 and 9"),
     ],
 )

@@ -17,7 +17,7 @@ from tfreps._src.files.lfs_pointers import refuse_pointer
 
 SINGLE = "model.safetensors"
 INDEX = "model.safetensors.index.json"
-# Errors that TensorFlow raises for damaged or foreign files.
+# Errors that TensorFlow raises for damaged files and for files in other formats.
 UNREADABLE = (tf.errors.OpError, ValueError, RuntimeError, IndexError)
 
 
@@ -53,9 +53,9 @@ def open_safetensors(path: Path) -> Arrays:
 
 
 def joined(paths: list[Path], open_one: Callable[[Path], Arrays]) -> Arrays:
-    """Returns the arrays of several files.
+    """Returns the arrays of several files as one `Arrays`.
 
-    `open_one` returns the arrays of one file.
+    `open_one` takes the path of a file, and returns the `Arrays` of this file.
 
     Raises:
         ValueError: If two files contain an array of the same name.
@@ -81,7 +81,8 @@ def open_tensorflow(prefix: str | os.PathLike[str]) -> Arrays:
     `prefix` is the path without file extensions, or a checkpoint in a single file.
 
     Raises:
-        ValueError: If the data files have fewer bytes than the arrays of the index require.
+        ValueError: If the checkpoint cannot be read, or the data files have fewer bytes than the
+            arrays of the index require.
     """
     prefix = Path(prefix)
     index = Path(f"{prefix}.index")
@@ -122,8 +123,11 @@ def write_folder(
     """Writes `config.json` and `model.safetensors`, each atomically; other files do not change.
 
     An earlier `config.json` is removed before the weights are replaced, so that an interrupted call
-    never leaves the weights of one model next to the config of another. `arrays` maps the names of
-    the arrays to functions that compute them (see `table.written_rows`).
+    never leaves the weights of one model next to the config of another. `config` is the content of
+    `config.json`, and `arrays` maps the names of the arrays to functions that compute them.
+
+    Raises:
+        ValueError: If the folder contains an index of other weights files.
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)

@@ -42,7 +42,12 @@ def has_arrays(folder: Path) -> bool:
 
 
 def open_folder(folder: str | os.PathLike[str]) -> Arrays:
-    """Returns the arrays of `model.safetensors`, `pytorch_model.bin` or the files of an index."""
+    """Returns the arrays in `model.safetensors`, `pytorch_model.bin` or the files of an index.
+
+    Raises:
+        ValueError: If the folder has none of these files or has an adapter, or if a file is
+            damaged.
+    """
     folder = Path(folder)
     check_no_adapter(folder)
     for each in FORMATS:
@@ -70,7 +75,7 @@ def _indexed(path: Path, open_one: Callable[[Path], Arrays]) -> Arrays:
     """Returns the arrays of the files that the index at `path` lists.
 
     Raises:
-        ValueError: If the arrays in the files are not exactly those that the index lists.
+        ValueError: If the index is not valid, or if it lists other arrays than the files contain.
     """
     files = read_json(path).get("weight_map")
     if not isinstance(files, dict) or not all(
@@ -102,7 +107,10 @@ def _indexed(path: Path, open_one: Callable[[Path], Arrays]) -> Arrays:
 
 def _nothing_to_read(folder: Path) -> str:
     if not folder.is_dir():
-        return f"{folder}: expected a folder with {SINGLE} or {TORCH}; it is not a folder."
+        return (
+            f"{folder}: expected a folder with {SINGLE} or {TORCH}; the path is not a folder. "
+            "Check the path."
+        )
     if (folder / KERAS).is_file():
         return (
             f"{folder / KERAS} is a file of transformers 4, which tfreps does not read. Use the "
@@ -114,4 +122,4 @@ def _nothing_to_read(folder: Path) -> str:
         )
     names = ", ".join(name for each in FORMATS for name in (each.single, each.index))
     found = ", ".join(sorted(path.name for path in folder.iterdir())) or "nothing"
-    return f"{folder}: expected one of {names}; found {found}."
+    return f"{folder}: expected one of {names}; found {found}. Pass a folder with weights."

@@ -69,7 +69,10 @@ class Checkpoint(NamedTuple):
 
 
 def read_encoder(checkpoint: Checkpoint, **overrides: Any) -> BertEncoder:
-    """Returns the encoder of a checkpoint; `overrides` replace options of the checkpoint."""
+    """Returns the encoder of a checkpoint, without heads.
+
+    `overrides` are options of `BertEncoder` that replace those of the checkpoint.
+    """
     return _read(checkpoint, overrides, [], lambda encoder: (encoder, {}))
 
 
@@ -127,7 +130,10 @@ def read_classifier(
     next_sentence: bool = False,
     **options: Any,
 ) -> Classifier:
-    """Returns a `Classifier` with a checkpoint's label head; see `Classifier.from_pretrained`."""
+    """Returns a `Classifier` with a checkpoint's label head.
+
+    The arguments are those of `Classifier.from_pretrained`.
+    """
     encoder_options = encoder_options or {}
     if next_sentence:
         found, rows = _second_task(checkpoint)
@@ -168,7 +174,10 @@ def read_tagger(
     encoder_options: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> Tagger:
-    """Returns a `Tagger` with a checkpoint's tag head; see `Tagger.from_pretrained`."""
+    """Returns a `Tagger` with a checkpoint's tag head.
+
+    The arguments are those of `Tagger.from_pretrained`.
+    """
     found, rows = _head(checkpoint, Tagger, "ForSequenceClassification")
 
     dropout = hugging_face_config.head_dropout(checkpoint.config, checkpoint.source, tags=True)
@@ -182,7 +191,7 @@ def read_tagger(
 
 
 def pretrainer_weights(model: BertPretrainer) -> dict[str, keras.Variable]:
-    """Returns a dict from paths, as in `Row.ours`, to the weights of a pretrainer's heads."""
+    """Returns a dict from paths, such as "transform/kernel", to weights of a pretrainer's heads."""
     norm = model.transform_norm
     found: dict[str, Any] = {
         "transform/kernel": model.transform.kernel,
@@ -199,7 +208,7 @@ def pretrainer_weights(model: BertPretrainer) -> dict[str, keras.Variable]:
 
 
 def head_weights(model: Classifier | Tagger) -> dict[str, keras.Variable]:
-    """Returns a dict from paths, as in `Row.ours`, to the weights of a label or tag head."""
+    """Returns a dict from "head/kernel" and "head/bias" to the weights of a label or tag head."""
     return {"head/kernel": model.kernel, "head/bias": model.bias}
 
 
@@ -275,8 +284,9 @@ def _head(checkpoint: Checkpoint, model: type, other: str) -> tuple[list[str], l
     """Returns the labels of a checkpoint's head, and a `Row` for each of its arrays.
 
     Raises:
-        ValueError: If the checkpoint has no label or tag head, or if the class that its config
-            names ends in `other` or in "ForMultipleChoice", whose heads `model` cannot read.
+        ValueError: If the checkpoint has no label or tag head, or if the config names a class that
+            ends in `other` or in "ForMultipleChoice". `model` cannot read the heads of such
+            classes.
     """
     names = checkpoint.names
     shapes = checkpoint.arrays.shapes
@@ -303,7 +313,11 @@ def _head(checkpoint: Checkpoint, model: type, other: str) -> tuple[list[str], l
 
 
 def _second_task(checkpoint: Checkpoint) -> tuple[list[str], list[Row]]:
-    """Returns the labels of the next-sentence head by id, and a `Row` for each of its arrays."""
+    """Returns the labels of the next-sentence head, and a `Row` for each of its arrays.
+
+    The labels are "next" and "other", in the order of their ids. A ValueError is raised if the
+    checkpoint has no next-sentence head.
+    """
     rows = next_sentence_rows(checkpoint.names, checkpoint.options, "head")
     if not has(rows, checkpoint.arrays.shapes):
         raise ValueError(

@@ -14,29 +14,31 @@ ACTIVATIONS = {
 
 
 def activation_name(value: object) -> tuple[str, bool]:
-    """Returns the names of the supported activations, and whether `value` is one of these names.
+    """Returns a description of valid values, and whether `value` is a supported activation.
 
-    The names are a str for an error message.
+    The description is a str for an error message.
     """
     names = ", ".join(f'"{name}"' for name in ACTIVATIONS)
     return f"one of {names}", isinstance(value, str) and value in ACTIVATIONS
 
 
 class Family(NamedTuple):
-    """Differences between the classes of transformers for one model type and those for BERT.
+    """Differences between the transformers classes of one model type and the classes of BERT.
 
-    `keys` are the config keys that are options of `BertEncoder`, and `options` are those options
-    that have the same value in all models of the family. `label_dropout` and `tag_dropout` are the
-    config keys of the dropout rate before a label head and before a tag head: the first one that a
-    config contains applies, and otherwise the last one. `without_effect` are further keys that do
-    not affect an encoder's outputs.
+    `title` is the name in messages, and `classes` is the prefix of the class names.
+
+    `keys` are the config keys that are options of `BertEncoder`, and `options` are the options that
+    have the same value in all models of the family. `label_dropout` and `tag_dropout` are config
+    keys of the dropout rate before a label head and before a tag head: the rate is the value of the
+    first key that a config contains, and otherwise the default of the last key. `without_effect`
+    are further keys that do not affect an encoder's outputs.
 
     `parts` maps parts of the names of BERT's arrays to the corresponding parts in this family; the
-    replacements are made in this order. Names that begin with one of `heads` have no prefix.
-    `decoder` names the second copy of the token table, which is in the masked-LM head.
-    `token_biases` are names of the bias of the masked-LM head: if a file has several of them, the
-    arrays must be equal, and the last one is read. `label_head` is the name of the last dense layer
-    of a label head; in a tag head, this layer is always named `"classifier"`. If
+    replacements are made in this order. Array names that begin with one of `heads` have no prefix
+    such as "bert.". `decoder` names the second copy of the token table, which is in the masked-LM
+    head. `token_biases` are names of the bias of the masked-LM head: if a file has several of them,
+    the arrays must be equal, and the last one is read. `label_head` is the name of the last dense
+    layer of a label head; in a tag head, this layer is always named `"classifier"`. If
     `masked_lm_activation` is `None`, the masked-LM head has the activation of the layers. Arrays
     whose names begin with one of `unused` are not read.
     """
@@ -115,7 +117,8 @@ DISTILBERT = Family(
     options={"num_segments": 0, "layer_norm_epsilon": 1e-12},
     pooler_activation="relu",
     label_dropout=(Key("seq_classif_dropout", "dropout", share, 0.2),),
-    # transformers ignores `classifier_dropout` for a DistilBERT, and reads only `dropout`.
+    # transformers reads only `dropout` for a DistilBERT. tfreps also writes and reads
+    # `classifier_dropout`, so that the rate of a tag head can differ from the encoder's rate.
     tag_dropout=(_OWN_DROPOUT, Key("dropout", "dropout", share, 0.1)),
     # Positions are stored as a table, even if they were sinusoidal when training began.
     without_effect=("sinusoidal_pos_embds", "qa_dropout", "tie_weights_"),
@@ -203,10 +206,10 @@ def family_in(config: Mapping[str, Any], source: str) -> Family:
 
 
 def family_for(options: Mapping[str, Any]) -> Family:
-    """Returns the only model family that might represent an encoder in transformers.
+    """Returns the model family in which an encoder is written for transformers.
 
-    `options` is the config of the `BertEncoder`. Whether the family supports all of its options is
-    not checked.
+    `options` is the config of the `BertEncoder`. This function does not check whether the family
+    supports all of these options.
     """
     if not options["num_segments"]:
         return DISTILBERT

@@ -29,7 +29,7 @@ from tfreps._src.files.json_files import read_json
 
 GOOGLE_CONFIG = "bert_config.json"
 USUAL = "bert_model.ckpt"
-# Last parts of array names in transformers' TensorFlow models, and what PyTorch models call them.
+# Last part of an array name in a TensorFlow model of transformers: the last part in PyTorch.
 _PYTORCH = {"kernel": "weight", "embeddings": "weight", "gamma": "weight", "beta": "bias"}
 # Options that aespresso's code sets but its files do not state.
 AESPRESSO = {
@@ -76,7 +76,7 @@ def open_hugging_face(folder: str | os.PathLike[str]) -> Checkpoint:
     """Opens a Hugging Face folder; checks the config and the file headers but reads no arrays.
 
     The folder contains `config.json` and one of `model.safetensors`, `model.safetensors.index.json`
-    with the files that it lists, `pytorch_model.bin`, and `pytorch_model.bin.index.json` with its
+    with the files that it lists, `pytorch_model.bin`, or `pytorch_model.bin.index.json` with its
     files. The arrays may have the names of PyTorch or TensorFlow models.
 
     Reference: transformers, "models/bert/modeling_bert.py",
@@ -143,7 +143,10 @@ def open_aespresso(path: str | os.PathLike[str]) -> Checkpoint:
 
 
 def names_in(shapes: Mapping[str, tuple[int, ...]], family: Family = BERT) -> HuggingFaceNames:
-    """Returns the naming scheme of the arrays: the prefix, and the names of norms and heads."""
+    """Returns the naming scheme of arrays: the prefix, and the names of norms and heads.
+
+    `shapes` maps the names of the arrays to their shapes.
+    """
     prefix = f"{family.model_type}."
     prefix = prefix if any(name.startswith(prefix) for name in shapes) else ""
     early = f"{prefix}embeddings.LayerNorm.gamma" in shapes
@@ -155,10 +158,10 @@ def names_in(shapes: Mapping[str, tuple[int, ...]], family: Family = BERT) -> Hu
 
 
 def pytorch_name(name: str) -> str:
-    """Returns the name that PyTorch models of transformers give to an array.
+    """Returns the PyTorch name of an array that has the name `name` in a TensorFlow model.
 
-    In a TensorFlow model, `_._` precedes the number of a layer, and `___` follows the name of a
-    Keras layer that PyTorch models do not have.
+    In a TensorFlow model of transformers, `_._` precedes the number of a layer, and `___` follows
+    the name of a Keras layer that PyTorch models do not have.
     """
     *path, last = name.removesuffix(":0").split("/")
     path = [part.rpartition("___")[2].replace("_._", ".") for part in path]
@@ -204,7 +207,8 @@ def _prefix(path: Path) -> Path:
     """Returns the path of a checkpoint without file extensions.
 
     `path` is a checkpoint or a folder. From a folder, `bert_model.ckpt` is used or, if there is no
-    such checkpoint, the only one.
+    such checkpoint, the only one. A ValueError is raised if a folder has no checkpoint, or several
+    checkpoints but no `bert_model.ckpt`.
     """
     if not path.is_dir():
         return path.with_suffix("") if path.suffix == ".index" else path

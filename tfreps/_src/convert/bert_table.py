@@ -16,7 +16,7 @@ POSITIONS = "embeddings.position_embeddings"
 NEXT_SENTENCE = "cls.seq_relationship"
 MASKED_LM = "cls.predictions"
 LABELS = "classifier"
-# Suffixes that TF 1 appends to a weight's name for the optimizer's slots.
+# Suffixes that TF 1 appends to a weight's name for the variables of the optimizer.
 SLOTS = {"adam_m", "adam_v"}
 SLOTS |= {f"{name}{end}" for name in ("Adam", "AdamWeightDecayOptimizer") for end in ("", "_1")}
 
@@ -28,6 +28,7 @@ class HuggingFaceNames:
     `prefix` precedes all names except the names of heads. `norm` has the names of a layer norm's
     scale and offset, which are `("gamma", "beta")` in early files. `token_bias` is the name of the
     bias of the masked-LM head. `labels` is the name of the last dense layer of a label or tag head.
+    `family` contains the differences between these names and BERT's.
     """
 
     prefix: str = "bert."
@@ -61,7 +62,10 @@ class HuggingFaceNames:
     output = dense
 
     def without_use(self, name: str) -> bool:
-        """Returns True if an array is never read: a copy of another array, or an unused one."""
+        """Returns True if an array is never read.
+
+        Such arrays are the position ids, copies of other arrays, and arrays of unused heads.
+        """
         copies = self.family.decoder, *self.family.token_biases
         is_count = name == self.prefix + "embeddings.position_ids"
         return is_count or name in copies or name.startswith(self.family.unused)
@@ -110,7 +114,7 @@ class GoogleNames:
     def without_use(self, name: str) -> bool:
         """Returns True if an array is never read.
 
-        Such arrays are the step count, the optimizer slots and the head for SQuAD.
+        Such arrays are the step count, the variables of the optimizer and the head for SQuAD.
         """
         is_slot = name.rsplit("/", 1)[-1] in SLOTS
         return name == "global_step" or is_slot or name.startswith("cls/squad/")
@@ -124,7 +128,7 @@ def encoder_rows(
 ) -> list[Row]:
     """Returns a `Row` for each array of a `BertEncoder`.
 
-    Only the first `max_sequence_length` positions are read.
+    Only the first `max_sequence_length` positions are read or, if it is `None`, all positions.
     """
     o = options
     dim = options["hidden_dim"]
@@ -145,7 +149,7 @@ def encoder_rows(
 
 
 def block_rows(names: Names, options: Mapping[str, Any], number: int) -> list[Row]:
-    """Returns a `Row` for each array of one layer of a `BertEncoder`."""
+    """Returns a `Row` for each array of layer `number`, counted from 0, of a `BertEncoder`."""
     theirs = f"encoder.layer.{number}."
     ours = f"block_{number}/"
     dim = options["hidden_dim"]
@@ -190,7 +194,7 @@ def label_rows(names: Names, options: Mapping[str, Any], num_labels: int) -> lis
 
 
 def weights_of(encoder: BertEncoder) -> dict[str, keras.Variable]:
-    """Returns a dict from paths to the weights of an encoder.
+    """Returns a dict from paths, such as "block_0/expand/kernel", to the weights of an encoder.
 
     The states of random number generators are left out.
     """

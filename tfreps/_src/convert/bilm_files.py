@@ -15,7 +15,10 @@ BILM_SUFFIXES = ".json", *HDF5
 
 
 def read_training_bilm(folder: str | os.PathLike[str], **model_options: Any) -> BiLM:
-    """Loads the `BiLM` of a bilm-tf training folder, without its softmax."""
+    """Loads the `BiLM` of a bilm-tf training folder, without the softmax.
+
+    `model_options` are options of `BiLM` that replace those in the folder.
+    """
     carries = model_options.get("initial_state") == "carry"
     if carries:  # `BiLMPretrainer` does not support carried states
         model_options["initial_state"] = "zero"
@@ -41,9 +44,10 @@ def find_bilm_files(
 
     `source` is an options file, HDF5 weights with one options file next to them, or a folder that
     contains exactly one options file with its weights. The weights of `options.json` are expected
-    in `weights.hdf5`, and those of `X_options.json`, where X is any text, in `X_weights.hdf5`.
-    Otherwise, the only HDF5 file that does not belong to another options file is used, such as
-    `model.hdf5` in the archives of the NLPL repository. A given `weights_file` is used instead.
+    in `weights.hdf5`, and those of `X_options.json`, where X is any text, in `X_weights.hdf5`. If
+    this file is missing, the only HDF5 file that does not belong to another options file is used,
+    such as `model.hdf5` in the archives of the NLPL repository. A given `weights_file` is used
+    instead.
     """
     source = pathlib.Path(source)
     if source.is_dir():
@@ -62,7 +66,7 @@ def find_bilm_files(
     if found is None:
         others = ", ".join(path.name for path in _hdf5_files(source.parent)) or "none"
         raise ValueError(
-            f"{source}: its weights were not found. Expected {WEIGHTS} next to {OPTIONS}, "
+            f"{source}: the weights were not found. Expected {WEIGHTS} next to {OPTIONS}, "
             f"X_{WEIGHTS} next to X_{OPTIONS}, or a single other HDF5 file; found {others}. Pass "
             "the path of the weights as `weights_file`."
         )
@@ -72,9 +76,10 @@ def find_bilm_files(
 def find_weights(
     source: pathlib.Path, weights_file: str | os.PathLike[str]
 ) -> str | os.PathLike[str]:
-    """Returns `weights_file`, or the path of this file in the folder of the options file `source`.
+    """Returns `weights_file`, or the path of the file with this name in the folder of a model.
 
-    The file in the folder is used only if the path `weights_file` does not exist.
+    `source` is the folder or the options file in it. The file in the folder is used only if the
+    path `weights_file` does not exist.
     """
     near = (source if source.is_dir() else source.parent) / weights_file
     return near if near.is_file() and not os.path.exists(weights_file) else weights_file
@@ -83,7 +88,8 @@ def find_weights(
 def is_training_folder(path: pathlib.Path) -> bool:
     """Returns True if a folder has an options.json and TF 1 checkpoints but no published weights.
 
-    HDF5 files with unusual names, to which bilm-tf exports its checkpoints, are ignored.
+    Only `weights.hdf5` and `X_weights.hdf5` count as published weights, where X is any text,
+    because bilm-tf exports its checkpoints to HDF5 files with other names.
     """
     usual = map(_usual_weights, path.glob(f"*{OPTIONS}"))
     if not (path / OPTIONS).is_file() or any(weights.exists() for weights in usual if weights):

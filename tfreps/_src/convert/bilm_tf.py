@@ -141,7 +141,7 @@ def _token_rows(o: Mapping[str, Any]) -> list[Row]:
         rows.append(Row(f"CNN/W_cnn_{i}", shape, name + "kernel", _drop_height, _add_height))
         rows.append(Row(f"CNN/b_cnn_{i}", (count,), name + "bias"))
     for i in range(o["num_highways"]):
-        # bilm-tf's carry gate weights the transform, not the input.
+        # bilm-tf's carry gate multiplies the transform, not the input.
         for theirs, name in (("carry", "gate"), ("transform", "transform")):
             foreign = f"CNN_high_{i}/"
             highway = f"{ours}highway_{i}/{name}_"

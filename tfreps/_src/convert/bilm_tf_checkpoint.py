@@ -28,7 +28,10 @@ class Restored(NamedTuple):
 
 
 def table(model_options: Mapping[str, Any], vocabulary_size: int, tied: bool) -> list[Row]:
-    """Returns a `Row` for each array of a pretrainer, named as in bilm-tf's training graph."""
+    """Returns a `Row` for each array of a pretrainer, named as in bilm-tf's training graph.
+
+    If `tied` is True, the softmax has no kernel of its own, but uses the token table.
+    """
     dim = model_options["projection_dim"]
     rows = [
         row._replace(foreign=_training_name(row, model_options))
@@ -48,7 +51,7 @@ def read_training_folder(
 
     `model_changes` and `pretrainer_options` replace stored options of `BiLM` and `BiLMPretrainer`.
     If the model reads characters, the caller must set its character table from the vocabulary. The
-    accumulators are empty if the checkpoint has none.
+    dict of accumulators is empty if the checkpoint has none.
 
     Raises:
         ValueError: If the folder has no checkpoint, if a file is missing or damaged, if an option
@@ -88,7 +91,7 @@ def read_training_folder(
 
 
 def weights_of(model: BiLMPretrainer) -> dict[str, keras.Variable]:
-    """Returns the trainable weights of a pretrainer by path."""
+    """Returns a dict from paths to the trainable weights of a pretrainer."""
     softmax = {f"softmax/{w.path.rsplit('/', 1)[-1]}": w for w in model.softmax.trainable_weights}
     return {**bilm_tf.weights_of(model.bilm), **softmax}
 

@@ -98,12 +98,15 @@ def from_json(options: Mapping[str, Any], source: str) -> dict[str, Any]:
     Training options are ignored. Unknown keys are ignored with a logged warning that names them.
     If the biLM reads token ids, `vocabulary_size` is 0 and must be replaced with the number of rows
     of the embedding table.
+
+    Raises:
+        ValueError: If an option is missing or invalid, or if two options do not fit together.
     """
     unknown = sorted(set(_keys(options)) - {*NETWORK_KEYS, *TRAINING_KEYS})
     if unknown:
         logging.getLogger(__name__).warning(
-            "%s: ignored the unknown options %s. If they change the network, its vectors differ "
-            "from the original's.",
+            "%s: ignored the unknown options %s. If these options change the network, the vectors "
+            "of the loaded model differ from those of the original.",
             source,
             ", ".join(f"`{name}`" for name in unknown),
         )
@@ -138,7 +141,10 @@ def from_json(options: Mapping[str, Any], source: str) -> dict[str, Any]:
 
 
 def training_options(options: Mapping[str, Any], source: str) -> dict[str, Any]:
-    """Returns bilm-tf's training options under the names that tfreps uses."""
+    """Converts bilm-tf's training options to a dict of options with the names in tfreps.
+
+    `num_sampled` is `None` if the softmax is not sampled.
+    """
     found = {key.ours: value_of(options, key, source) for key in TRAINING}
     sampled = value_of(options, SAMPLED, source)
     return {**found, "num_sampled": value_of(options, NEGATIVES, source) if sampled else None}
@@ -177,7 +183,7 @@ def as_json(model_options: Mapping[str, Any]) -> dict[str, Any]:
 def unlike_allennlp(model_options: Mapping[str, Any]) -> list[str]:
     """Returns the properties of a `BiLM` that bilm-tf supports but AllenNLP does not.
 
-    Each is a phrase for a message.
+    Each property is a phrase for a message, such as "token ids as input".
     """
     o = model_options
     total = sum(count for _, count in o["filters"])

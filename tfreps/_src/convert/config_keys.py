@@ -15,8 +15,9 @@ Check = Callable[[Any], tuple[str, bool]]
 class Key(NamedTuple):
     """A key of a config, the matching option of a model, and the default value.
 
-    Dots separate the names of nested objects, as in `lstm.dim`. `check` maps a value to a tuple
-    `(expected, good)`: a description of valid values, and whether this value is valid.
+    `theirs` is the key; dots separate the names of nested objects, as in `lstm.dim`. `ours` is the
+    name of the option. `check` maps a value to a tuple `(expected, good)`: a description of valid
+    values, and whether this value is valid.
     """
 
     theirs: str
@@ -36,7 +37,9 @@ def value_of(config: Mapping[str, Any], key: Key, source: str) -> Any:
         inner = config.get(part)
         if not isinstance(inner, Mapping):
             path = ".".join(outer[:number])
-            raise ValueError(f"{source}: `{path}` must be a JSON object; got {inner!r}.")
+            raise ValueError(
+                f"{source}: `{path}` must be a JSON object; got {inner!r}. Use the original file."
+            )
         config = inner
     value = config.get(name, key.default)
     expected, good = key.check(value)
@@ -65,9 +68,9 @@ num_blocks = whole(1, 1024)
 
 
 def share(value: Any) -> tuple[str, bool]:
-    """Returns the expected range of a dropout rate, and whether `value` is in this range.
+    """Returns a description of valid values, and whether `value` is a number in [0, 1).
 
-    The range is a str for an error message.
+    The description is a str for an error message.
     """
     return "a number in [0, 1)", _is_number(value) and 0 <= value < 1
 
@@ -93,7 +96,7 @@ def token_id(value: Any) -> tuple[str, bool]:
 
     The description is a str for an error message.
     """
-    return "an id or null", value is None or _is_int(value) and 0 <= value < LARGEST
+    return "a token id or null", value is None or _is_int(value) and 0 <= value < LARGEST
 
 
 def flag(value: Any) -> tuple[str, bool]:

@@ -85,7 +85,9 @@ def write_model(
     next_label: int = 0,
     more: Mapping[str, Any] | None = None,
 ) -> str:
-    """Writes `config.json`, with the entries `more`, and `model.safetensors`; see `layout`.
+    """Writes `config.json` and `model.safetensors` in the form that `layout` returns.
+
+    `more` has further entries of `config.json`.
 
     Returns the name of the class of transformers that can load the model.
     """

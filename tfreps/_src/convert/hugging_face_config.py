@@ -15,7 +15,7 @@ from tfreps._src.convert.bert_families import (
 from tfreps._src.convert.config_keys import value_of
 
 STDDEV = 0.02  # default standard deviation of the initial weights of a `BertEncoder`
-# Keys that can select another network, with the values that select the supported one.
+# Keys that can select another network, with the values that select the supported network.
 OTHER_NETWORKS = {
     "position_embedding_type": ("absolute",),
     "is_decoder": (False,),
@@ -103,14 +103,14 @@ def label_names(config: Mapping[str, Any], count: int, source: str) -> list[str]
     """Returns the names of `count` labels in the order of their ids.
 
     If the config has no `id2label`, the names are LABEL_0, LABEL_1 and so on. `id2label` may be a
-    list of names or an object from ids to names.
+    list of names or a JSON object that maps ids to names.
     """
     names = config.get("id2label")
     if names is None:
         if config.get("num_labels", count) != count:
             raise ValueError(
                 f"{source}: `num_labels` must be {count}, the number of labels of the head; got "
-                f"{config['num_labels']!r}."
+                f"{config['num_labels']!r}. Use the original file."
             )
         return [f"LABEL_{number}" for number in range(count)]
     if isinstance(names, list):
@@ -120,7 +120,7 @@ def label_names(config: Mapping[str, Any], count: int, source: str) -> list[str]
         got = sorted(names) if isinstance(names, dict) else names
         raise ValueError(
             f"{source}: `id2label` must name the labels 0 to {count - 1}, because the head has "
-            f"{count} labels; got {got}."
+            f"{count} labels; got {got}. Use the original file."
         )
     found = [str(names[str(number)]) for number in range(count)]
     numbers = Counter(found)
@@ -134,7 +134,7 @@ def label_names(config: Mapping[str, Any], count: int, source: str) -> list[str]
 
 
 def head_dropout(config: Mapping[str, Any], source: str, tags: bool = False) -> float:
-    """Returns the dropout rate before a label or tag head, from the keys of its `Family`."""
+    """Returns the dropout rate before a label head or, if `tags` is True, before a tag head."""
     family = family_in(config, source)
     *first, last = family.tag_dropout if tags else family.label_dropout
     key = next((key for key in first if config.get(key.theirs) is not None), last)
@@ -147,6 +147,9 @@ def as_json(options: Mapping[str, Any]) -> dict[str, Any]:
     Sinusoidal positions are described as a learned table of `max_sequence_length` vectors. The
     model type is DistilBERT if the encoder has no segment table, ELECTRA if `embedding_dim` differs
     from `hidden_dim` or the pooler has ELECTRA's activation, and otherwise BERT.
+
+    Raises:
+        ValueError: If the model type of transformers does not support the value of an option.
     """
     family = family_for(options)
     needed = {"normalize_first": False, **family.options}

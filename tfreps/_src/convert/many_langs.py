@@ -21,8 +21,8 @@ Token vectors, with F filters and W the width of a word vector:
 `token_embedder.pkl`: `word_emb_layer.embedding.weight` [words, W] (absent if `word_dim` is 0),
 `char_emb_layer.embedding.weight` [characters, char_dim], `convolutions.i.weight`
 [count, char_dim, width] and `.bias`, `highways._layers.i.weight` [2F, F] and `.bias` [2F],
-`projection.weight` [P, W + F] and `.bias`. The rows of `<pad>` are used: the windows after a
-token read the vector of the character, and a token `<pad>` that of the word.
+`projection.weight` [P, W + F] and `.bias`. The rows of `<pad>` are used: convolutions read the
+character vector of `<pad>` after the end of a token, and a token `<pad>` has a word vector.
 
 LSTMs, with x the input, h the state and U = `dim`; the order of the gates is i, f, g, o:
 
@@ -38,7 +38,7 @@ exists even if P = U, which is not supported here.
 Outputs are the layers [token, token], LSTM 1, ..., LSTM L without the two boundaries; the original
 returns their average by default. Its encoder keeps the final states of each row of a batch and
 starts the next batch with them, in an order of batches that it shuffles. tfreps starts every
-sentence from zero: the result of the original's first batch, or after `encoder.reset_states()`.
+sentence from zero, as the original does in its first batch and after `encoder.reset_states()`.
 """
 
 import os
@@ -65,8 +65,9 @@ from tfreps._src.text.word_char_ids import WordCharIndexer
 def read_many_langs(
     folder: str | os.PathLike[str], **model_options: Any
 ) -> tuple[ManyLangsBiLM, WordCharIndexer]:
-    """Loads a model of ELMoForManyLangs and the indexer of its ids.
+    """Loads a model of ELMoForManyLangs.
 
+    Returns a tuple of the model and the `WordCharIndexer` that converts tokens to its input ids.
     `model_options` are further options of `ManyLangsBiLM`, such as `initial_state`; with `"warm"`,
     `warm_up` is called.
 
@@ -160,7 +161,10 @@ class _Target:
 
 
 def _weights_of(layer: Any, name: str) -> dict[str, Weight]:
-    """Returns the weights of a layer by path, with one `_Target` for both kernels of a highway.
+    """Returns a dict from the paths of a layer's weights to the weights or to `_Target` objects.
+
+    The kernels of the transform and the gate of a highway have one `_Target`, because they are one
+    array in the file. The same holds for their biases.
 
     An LSTM kernel is also represented by a `_Target`, because its two parts are concatenated along
     the last axis and then transposed.
@@ -186,7 +190,7 @@ def _assign_transposed(weight: Any) -> Callable[[np.ndarray], Any]:
 
 
 def _halves(transform: Any, gate: Any) -> _Target:
-    """Returns a `_Target` that sets a weight of a highway's transform and of the gate.
+    """Returns a `_Target` that sets the kernels, or the biases, of a highway's transform and gate.
 
     In ELMoForManyLangs, the gate multiplies the input; in tfreps, it multiplies the transform. The
     values of the gate are therefore negated.

@@ -91,11 +91,13 @@ def is_many_langs(path: Path) -> bool:
 def read_config(folder: Path) -> dict[str, Any]:
     """Returns the options of the `ManyLangsBiLM` in a folder.
 
-    `word_dim` is 0 if there are no words, and `character_dim` is 0 if there are no characters.
+    `word_dim` is 0 if the model has no word vectors, and `character_dim` is 0 if it has no
+    character vectors.
 
-    The key `config_path` of `config.json` names the file with the options. As in the original, this
-    file is searched for first at its path in the folder, then under its last path component in the
-    folder, and then in the original's package, which has the same config under two names.
+    The key `config_path` of `config.json` names the file with the options. This file is searched
+    for first at its path in the folder, then under its last path component in the folder. If the
+    file is not found but has the name of the config in the package of ELMoForManyLangs, that config
+    is used.
 
     Raises:
         ValueError: If a file is missing or damaged, or an option is missing or not supported.
@@ -118,20 +120,22 @@ def read_config(folder: Path) -> dict[str, Any]:
     if widest > options["max_characters"]:
         raise ValueError(
             f"{source}: `token_embedder.filters` must not be wider than "
-            f"`max_characters_per_token`, {options['max_characters']}; got the width {widest}."
+            f"`max_characters_per_token`, {options['max_characters']}; got the width {widest}. "
+            "Use the original file."
         )
     if options["projection_dim"] >= options["units"]:
         raise ValueError(
             f"{source}: `encoder.projection_dim` must be less than `encoder.dim`; got "
-            f"{options['projection_dim']} and {options['units']}."
+            f"{options['projection_dim']} and {options['units']}. tfreps does not support other "
+            "models."
         )
     return options
 
 
 def read_characters(folder: Path) -> Dictionary:
-    """Returns the characters in `char.dic`.
+    """Returns a `Dictionary` of the characters in `char.dic`.
 
-    The original uses the entry `<eow>` at the start of a word and `<bow>` at its end.
+    ELMoForManyLangs uses the entry `<eow>` at the start of a word and `<bow>` at its end.
     """
     entries = _entries(folder / CHARACTERS)
     swapped = {"<bow>": "<eow>", "<eow>": "<bow>"}
@@ -145,7 +149,10 @@ def read_characters(folder: Path) -> Dictionary:
 
 
 def read_words(folder: Path) -> Dictionary:
-    """Returns the words in `word.dic`; boundary tokens without an entry count as unknown words."""
+    """Returns a `Dictionary` of the words in `word.dic`.
+
+    Boundary tokens without an entry count as unknown words.
+    """
     entries = _entries(folder / WORDS)
     missing = [name for name in ("<oov>", "<pad>") if name not in entries]
     if missing:
@@ -162,7 +169,10 @@ def _config(folder: Path) -> tuple[Mapping[str, Any], str]:
     about = read_json(folder / CONFIG)
     named = about.get("config_path")
     if not isinstance(named, str) or not named:
-        raise ValueError(f"{folder / CONFIG}: `config_path` must be a file name; got {named!r}.")
+        raise ValueError(
+            f"{folder / CONFIG}: `config_path` must be a file name; got {named!r}. Use the "
+            "original file."
+        )
     inside = PurePosixPath(named)
     for path in inside, PurePosixPath(inside.name):
         if not path.is_absolute() and ".." not in path.parts and (folder / path).is_file():

@@ -1,8 +1,8 @@
 """Reads the pickles inside PyTorch's files as data: nothing that they name is imported or called.
 
-Python's own unpickler imports and calls what a pickle names. This module does not use it. It
-interprets the 30 opcodes with which PyTorch describes the arrays of a file, and these can only
-create numbers, strings, tuples, lists, dicts and the stand-ins below:
+Python's own unpickler imports and calls what a pickle names. This module does not use that
+unpickler. It interprets the 30 opcodes with which PyTorch describes the arrays of a file, and these
+can only create numbers, strings, tuples, lists, dicts and the stand-ins below:
 
 - `Name`, for a class or function whose name is in the caller's list. A name is never looked up.
 - the results of `reduce` and `persistent`, two functions of the caller, which are given plain
@@ -12,10 +12,10 @@ Any other opcode or name is an error that names it. In particular, there is no o
 (`STACK_GLOBAL`, `INST`), creates an object of a class (`NEWOBJ`, `OBJ`) or uses `copyreg`'s
 registry (`EXT1`), and `BUILD`, which sets attributes, only drops the attributes of a dict. Keys
 are strings, because the hash of nested tuples could take exponential time. Each opcode adds at
-most one object, and nothing is copied but bytes and marked values, so that time and memory are
+most one object, and only bytes and marked values are copied, so that time and memory are
 proportional to the data.
 
-Source of the opcodes: Python's `pickletools`; of PyTorch's use of them: `torch/serialization.py`.
+Sources: Python's `pickletools` for the opcodes, and `torch/serialization.py` for their use.
 """
 
 import struct
@@ -69,8 +69,8 @@ class PickledValues:
 
         Raises:
             ValueError: If the pickle is incomplete or damaged, or has an opcode or a name that is
-                not allowed. The message is a clause such as "it ends within a pickle", to which the
-                caller adds what "it" is.
+                not allowed. The message is a clause such as "the file ends within a pickle", which
+                the caller completes to a sentence.
         """
         self._stack, self._memo = [], {}
         while True:

@@ -45,7 +45,11 @@ def write_preset_model(model: Any, folder: str | os.PathLike[str], next_label: i
 
 
 def read_preset_model(folder: str | os.PathLike[str]) -> Any:
-    """Returns the model that `write_preset_model` wrote, without running code from the files."""
+    """Returns the model that `write_preset_model` wrote, without running code from the files.
+
+    Raises:
+        ValueError: If a file is missing or damaged, or was not written by `write_preset_model`.
+    """
     file = pathlib.Path(folder, CONFIG)
     config = read_json(file)
     about = config.get(KEY)
@@ -123,9 +127,9 @@ def _weights(model: keras.Model) -> dict[str, keras.Variable]:
 def _check_sizes(value: Any, most: int, file: pathlib.Path, name: str = "model") -> None:
     """Raises a ValueError if an integer of a config is too large for the weights in the file.
 
-    A size cannot exceed the number of elements of all weights. This check runs before any weight is
-    created, so that a wrong config cannot cause a large allocation of memory. Seeds are not
-    checked.
+    `most` is the largest accepted integer: the number of elements of all weights, or `BOUND` if it
+    is larger. This check runs before any weight is created, so that a wrong config cannot cause a
+    large allocation of memory. Seeds are not checked.
     """
     if isinstance(value, Mapping):
         for key, inner in value.items():
@@ -136,7 +140,7 @@ def _check_sizes(value: Any, most: int, file: pathlib.Path, name: str = "model")
             _check_sizes(inner, most, file, name)
     elif isinstance(value, int) and abs(value) > most:
         raise ValueError(
-            f"{file}: `{name}` must be at most {most}, the number of elements in the weights; "
+            f"{file}: `{name}` must be at most {most} for the weights in the folder; "
             f"got {value}. Either the file is damaged, or the files do not belong together. "
             "Copy them again from the original."
         )

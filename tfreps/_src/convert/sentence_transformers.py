@@ -87,12 +87,12 @@ class Module(NamedTuple):
 
 
 def is_sentence_transformers(path: pathlib.Path) -> bool:
-    """Returns True if the path is a folder of sentence-transformers."""
+    """Returns True if a folder has the modules.json of a sentence-transformers model."""
     return (path / MODULES).is_file()
 
 
 def read_modules(folder: str | os.PathLike[str]) -> list[Module]:
-    """Returns the modules of modules.json; raises a ValueError for modules that tfreps lacks."""
+    """Returns the modules of modules.json; raises a ValueError if tfreps does not support them."""
     file = pathlib.Path(folder, MODULES)
     modules = []
     for entry in read_json_list(file):
@@ -233,7 +233,7 @@ def _longest(config: Mapping[str, Any], file: pathlib.Path) -> int | None:
 
 
 def _pooling(file: pathlib.Path, width: int) -> PoolingKind | list[PoolingKind]:
-    """Reads the config.json of a pooling module, and returns the equivalent option `pooling`."""
+    """Reads config.json of a pooling module; returns the option `pooling` of `SentenceEmbedder`."""
     config = read_json(file)
     modes = config.get("pooling_mode")
     if modes is None:

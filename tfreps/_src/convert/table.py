@@ -55,8 +55,8 @@ def check_arrays(
     """Checks that the foreign arrays match the rows one to one and have the right shapes.
 
     Raises:
-        ValueError: If arrays other than those of `ignored` are missing or unexpected, or have the
-            wrong shape. The message lists up to `MOST_NAMES` of them.
+        ValueError: If a row has no array, an array that is not in `ignored` has no row, or an array
+            has the wrong shape. The message lists up to `MOST_NAMES` of these arrays.
         AssertionError: If two rows have the same foreign array.
     """
     wanted = {row.foreign: tuple(row.shape) for row in rows}
@@ -117,7 +117,7 @@ def read_rows(
             raise ValueError(
                 f"{source}: {_listed([row.foreign for row in parts])} of shape {parts[0].shape} "
                 f"would be converted to an array of shape {value.shape}, but weight {ours} has "
-                f"shape {tuple(weight.shape)}."
+                f"shape {tuple(weight.shape)}. Report this as a bug."
             )
         weight.assign(value)
 
@@ -125,7 +125,7 @@ def read_rows(
 def written_rows(
     rows: Sequence[Row], weights: Mapping[str, Any]
 ) -> dict[str, Callable[[], np.ndarray]]:
-    """Returns functions that compute the arrays to write, as a dict by the names of the arrays.
+    """Returns a dict from the names of the arrays to write to functions that compute them.
 
     Raises:
         ValueError: If a weight has no row.

@@ -1,8 +1,8 @@
 """Reads the arrays that the pickles in PyTorch's files describe: storages, and views of them.
 
 The pickles are read as data and nothing that they name is called; see `pickled_values`. Every array
-must lie within its storage and must not have more elements than it. The position of a storage's
-data depends on the format of the file; see `torch_files`.
+must lie within its storage and must not have more elements than the storage. The position of a
+storage's data depends on the format of the file; see `torch_files`.
 
 Source: `torch/_utils.py` (BSD license).
 """
@@ -75,7 +75,7 @@ def pickles_in(data: bytes) -> tuple[PickledValues, dict[str, Storage]]:
 
 
 def state_dict(value: Any) -> dict[str, StoredArray]:
-    """Returns the arrays of a model by name.
+    """Returns a dict from names to the `StoredArray` objects of a model.
 
     `value` is the content of a file: the dict of the arrays, or a dict with the entry
     `model_state_dict`.
@@ -122,8 +122,8 @@ def _storage(value: Any) -> Storage:
     """Returns the storage of a persistent id `("storage", type, key, device, size, view)`."""
     if type(value) is not tuple or len(value) not in (5, 6) or value[0] != "storage":
         raise ValueError(
-            "expected a reference to a tensor storage, ('storage', type, key, device, size); got "
-            f"another {type(value).__name__}"
+            "the file has a reference to a storage that is not a tuple ('storage', type, key, "
+            f"device, size), but another {type(value).__name__}"
         )
     _, kind, key, _, size, *view = value
     if type(kind) is not Name or kind.text not in STORAGES or type(key) is not str:

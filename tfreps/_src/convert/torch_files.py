@@ -1,7 +1,7 @@
-"""Opens the arrays of files that `torch.save` wrote, in both of their forms.
+"""Opens the arrays of files that `torch.save` wrote, in its older and its current format.
 
-The pickles in them are read as data; see `pickled_values` and `torch_arrays`. The sizes that they
-claim must agree with the file before an array is read.
+The pickles in them are read as data; see `pickled_values` and `torch_arrays`. The sizes in
+the pickles must agree with the size of the file before an array is read.
 
 Since PyTorch 1.6, a file is a zip archive whose members are in one folder: `data.pkl`, the pickle
 of the dict of arrays; `data/KEY`, the elements of each storage; `version`; and, since PyTorch 2.1,
@@ -10,7 +10,7 @@ file, and nothing is extracted. As for safetensors, no checksum of the data is c
 
 Before PyTorch 1.6, a file consists of five pickles and the data: a magic number, the version of the
 format, facts about the machine, the dict of arrays, and the keys of the storages; then, for each
-key, the number of elements (int64) and the elements, which end with the file.
+key, the number of elements (int64) and the elements. The file ends after the last element.
 
 Source: `torch/serialization.py` (BSD license).
 """
@@ -43,7 +43,7 @@ ZIP_VERSIONS = {str(version).encode() for version in range(1, 11)}
 MOST_BYTES = 2**20
 HEADER = 30  # number of bytes of a member's header, which the name and other fields follow
 IS_ENCRYPTED = 1  # this bit of a member's flags is set if the member is encrypted
-# Errors that zipfile raises for damaged archives, except that for invalid names, a ValueError.
+# Errors that zipfile raises for damaged archives, except the ValueError for invalid names.
 BROKEN = zipfile.BadZipFile, NotImplementedError, OSError, OverflowError, struct.error
 
 
@@ -121,7 +121,7 @@ def _in_zip(file: BinaryIO, size: int) -> Description:
     inside = {name.removeprefix(folders[0]): member for name, member in members.items()}
     if "constants.pkl" in inside:
         raise ValueError(
-            "expected a state dict; the file is a TorchScript program, which tfreps does not run. "
+            "the file is a TorchScript program, which tfreps does not run. "
             "Load the program with `torch.jit.load`, and save its `state_dict()` with `torch.save`"
         )
     if _content(file, inside, "version", size).strip() not in ZIP_VERSIONS:
@@ -137,8 +137,8 @@ def _in_zip(file: BinaryIO, size: int) -> Description:
         member = inside[f"data/{key}"]
         if member.file_size != storage.num_bytes:
             raise ValueError(
-                f"storage {key[:20]!r} must have {storage.num_bytes:,} bytes; got "
-                f"{member.file_size:,}"
+                f"storage {key[:20]!r} has {member.file_size:,} bytes; expected "
+                f"{storage.num_bytes:,}"
             )
         positions[key] = _position(file, member, size)
     return Description(arrays, positions)
@@ -217,8 +217,8 @@ def _in_order(file: BinaryIO, storages: list[Storage], position: int) -> dict[st
         count = int.from_bytes(file.read(8), "little")
         if count != storage.size:
             raise ValueError(
-                f"storage {storage.key[:20]!r} must have {storage.size} elements; the file states "
-                f"{count}"
+                f"the file states {count} elements for storage {storage.key[:20]!r}; expected "
+                f"{storage.size}"
             )
         positions[storage.key] = position + 8
         position += 8 + storage.num_bytes
@@ -226,4 +226,6 @@ def _in_order(file: BinaryIO, storages: list[Storage], position: int) -> dict[st
 
 
 def _reason(error: ValueError) -> str:
-    return "a text in it is not UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
+    return (
+        "a text in the file is not UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
+    )
