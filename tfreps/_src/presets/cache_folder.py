@@ -33,9 +33,9 @@ def missing(
 ) -> Iterator[bool]:
     """Context manager that yields True if its block must write `path`, and False otherwise.
 
-    The block must not write a path for which `is_complete` returns True, which by default is a path
-    that exists. While the block writes, a lock makes other processes wait that need the same path.
-    The operating system releases the lock of a process that was killed. Raises a ValueError if the
+    `is_complete` returns True for a path that must not be written again. By default, this is a path
+    that exists. Other processes that need the same path wait for a lock until the block ends. The
+    operating system releases the lock of a process that was killed. Raises a ValueError if the
     folder is not writable.
     """
     if is_complete(path):
@@ -51,6 +51,6 @@ def missing(
             "the environment variable KERAS_HOME to a folder that can be written to."
         ) from error
     try:
-        yield not is_complete(path)  # False if another process has completed it in the meantime
+        yield not is_complete(path)  # False if another process wrote the path
     finally:
         lock.release()

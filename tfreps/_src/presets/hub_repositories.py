@@ -60,7 +60,7 @@ FILES = (
     "cnn_50_100_512_4096_sample.json",
     "configs/cnn_50_100_512_4096_sample.json",
 )
-# The files that are downloaded only if a folder has no other `WEIGHTS`.
+# Files with weights that are downloaded only if a folder has no other file with weights.
 TORCH_FILES = (
     "pytorch_model.bin",
     "pytorch_model.bin.index.json",
@@ -110,7 +110,7 @@ def download_repository(address: str) -> pathlib.Path:
     and files that are in its cache are not downloaded again. Only the files that tfreps reads
     (`FILES`) are downloaded. A sentence-transformers model has a folder for each of its modules;
     the files in these folders are downloaded, too. `pytorch_model.bin` is downloaded only for a
-    folder without other weights.
+    folder without other weights. Raises a ValueError if the download fails or finds no weights.
     """
     found = parse(address)
     with _naming(address, found, "downloaded", ELSEWHERE):
@@ -127,7 +127,7 @@ def download_repository(address: str) -> pathlib.Path:
             f"{address} contains no model that tfreps reads: it has neither weights.hdf5 nor a "
             "safetensors file nor pytorch_model.bin nor the files of ELMoForManyLangs. The .h5 "
             "files of TensorFlow models are never downloaded. Use a repository with safetensors, "
-            "or convert them with transformers."
+            "or convert the .h5 file with transformers."
         )
     return folder
 

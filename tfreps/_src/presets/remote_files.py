@@ -22,6 +22,7 @@ def copy_remote(source: str) -> pathlib.Path:
     The files are copied again only if their names, sizes or modification times have changed.
     Subfolders are not copied, with two exceptions: the subfolder `configs` of an ELMoForManyLangs
     model, and the subfolders that the modules.json of a sentence-transformers model names.
+    Raises a ValueError if the source cannot be read.
     """
     scheme = source.split("://")[0]
     if scheme in UNKNOWN:

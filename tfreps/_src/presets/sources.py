@@ -13,7 +13,7 @@ from tfreps._src.presets.cache_folder import cache_folder
 from tfreps._src.presets.remote_files import copy_remote, is_remote
 from tfreps._src.presets.web_files import download_file
 
-# Endings of the names of the two files of a biLM.
+# Endings of the file names of a biLM's options and weights.
 PAIR = "options.json", "weights.hdf5"
 
 

@@ -49,8 +49,8 @@ def download_file(
         `pathlib.Path`. The local file.
 
     Raises:
-        ValueError: If the download fails, except for an error of the disk.
-        OSError: If the disk is full.
+        ValueError: If the download fails, or the file has an unexpected size or checksum.
+        OSError: If the file cannot be written, such as on a full disk.
     """
     path = pathlib.Path(path or path_in_cache(url))
     with missing(path, functools.partial(_is_right, checksum=checksum)) as is_missing:
@@ -92,7 +92,7 @@ def _download(url: str, path: pathlib.Path, checksum: str | None, size: int | No
             other.unlink()
     with naming(path):
         have = partial.stat().st_size if partial.exists() else 0
-        # The file cannot be resumed if its size is unknown or exceeded.
+        # A download cannot be resumed if the size of the file is unknown or exceeded.
         if found is None or have > found:
             partial.unlink(missing_ok=True)
             have = 0
@@ -124,7 +124,7 @@ def _is_page(path: pathlib.Path) -> bool:
 def _size_and_tag(url: str) -> tuple[int | None, str | None]:
     """Returns the size in bytes and the ETag of the file at a URL, as the server states them.
 
-    Each of the two is `None` if the server does not state it.
+    A value that the server does not state is `None`.
     """
     response = get_session().head(url, follow_redirects=True, timeout=TIMEOUT, headers=PLAIN)
     if response.status_code in (403, 405, 501):  # some servers do not support HEAD requests

@@ -17,7 +17,7 @@ from tfreps._src.text.bert.piece_tokenizer import PieceTokenizer
 from tfreps._src.text.bert.tokenizer_files import SOURCES, checkpoint_tokenizer, read_tokenizer
 
 COMMAND = "pretrain-bert"
-EMBEDDINGS = (  # layers before those of the Transformer; some encoders lack some of them
+EMBEDDINGS = (  # layers before the Transformer layers; an encoder may lack some of these
     "token_embedding",
     "add_positions",
     "segment_embedding",
@@ -103,19 +103,19 @@ def encoder_of(model: WholeModel, path: pathlib.Path) -> BertEncoder:
 
 
 def run_tokenizer(run: RunFolder, encoder: BertEncoder) -> PieceTokenizer:
-    """Reads the tokenizer of a run folder and checks it with `check_pieces`."""
+    """Reads the tokenizer of a run folder, and checks that its vocabulary fits the encoder."""
     tokenizer = read_tokenizer(run.tokenizer_path)
     check_pieces(encoder, tokenizer, run.path)
     return tokenizer
 
 
 def has_vocabulary(path: pathlib.Path) -> bool:
-    """Returns True if the folder of a published checkpoint contains the files of a tokenizer."""
+    """Returns True if a published checkpoint has a vocabulary or tokenizer in its folder."""
     return any((_folder_of(path) / name).is_file() for name in SOURCES)
 
 
 def published_tokenizer(path: pathlib.Path, encoder: BertEncoder) -> PieceTokenizer:
-    """Reads the tokenizer of a published checkpoint and checks it with `check_pieces`."""
+    """Reads the tokenizer of a published checkpoint, and checks that it fits the encoder."""
     tokenizer = checkpoint_tokenizer(_folder_of(path), vocabulary_size=encoder.vocabulary_size)
     check_pieces(encoder, tokenizer, path)
     return tokenizer
@@ -151,7 +151,11 @@ def least(*lengths: int | None) -> int | None:
 def changed_encoder(
     old: BertEncoder, path: str | os.PathLike[str], changes: Mapping[str, Any]
 ) -> BertEncoder:
-    """Returns a new, trainable encoder with changed options and the weights of an old one."""
+    """Returns a new, trainable encoder with the weights of `old` and the options `changes`.
+
+    `path` is the name of the old encoder in error messages. A ValueError is raised if `changes`
+    requires layers that the old encoder does not have.
+    """
     if changes.get("num_layers", 1) > old.num_layers:
         raise ValueError(
             f"`num_layers` must be at most {old.num_layers}, the number of layers of {path}; got "
@@ -188,7 +192,11 @@ def _of_command(run: RunFolder) -> RunFolder:
 def _continued(
     old: BertPretrainer, run: RunFolder, next_sentence: bool | None, changes: Mapping[str, Any]
 ) -> BertPretrainer:
-    """Returns a new, trainable pretrainer with the weights of an old one."""
+    """Returns a new, trainable pretrainer with the weights of `old`.
+
+    `changes` are options of its encoder. `next_sentence` is True if the new model must have the
+    next-sentence head, and `None` if it has this head if `old` has it.
+    """
     if next_sentence and not old.next_sentence:
         raise ValueError(
             f"{run.path} was trained without next-sentence prediction and has no next-sentence "

@@ -65,7 +65,10 @@ def write_labeling_run(
     folder: str | os.PathLike[str],
     options: Mapping[str, Any],
 ) -> None:
-    """Writes a run folder like those of `tfreps train-classifier` and `tfreps train-tagger`."""
+    """Writes a run folder in the form that `tfreps train-classifier` or `train-tagger` writes.
+
+    `options` are the options of the run.
+    """
     command = "train-tagger" if isinstance(model, Tagger) else "train-classifier"
     run = RunFolder.create(folder, command, {**options, "encoder": "bert", "tokens": "bert"})
     for name, write in asset_writers(model, tokenizer=tokenizer).items():

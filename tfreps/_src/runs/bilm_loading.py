@@ -135,7 +135,10 @@ def continue_training_folder(
 
 
 def restore_accumulators(model: BiLMPretrainer, accumulators: Mapping[str, np.ndarray]) -> None:
-    """Assigns accumulators to a compiled model's optimizer if the optimizer is a `TF1Adagrad`."""
+    """Assigns accumulators to a compiled model's optimizer if the optimizer is a `TF1Adagrad`.
+
+    `accumulators` maps the paths of weights to arrays.
+    """
     # In float16, `LossScaleOptimizer` contains the optimizer.
     optimizer = getattr(model.optimizer, "inner_optimizer", model.optimizer)
     if accumulators and isinstance(optimizer, TF1Adagrad):
@@ -147,7 +150,7 @@ def restore_accumulators(model: BiLMPretrainer, accumulators: Mapping[str, np.nd
 
 
 def set_vocabulary(model: BiLMPretrainer, vocabulary: Vocabulary) -> None:
-    """Sets the character table of a model that reads characters; does nothing for others."""
+    """Sets the character table of a model that reads characters; does nothing for other models."""
     if model.character_table is not None:
         model.set_character_table(vocabulary.character_table(model.bilm.max_characters))
 
@@ -160,7 +163,7 @@ def word_options(vocabulary: Vocabulary) -> dict[str, int]:
 def boundary_options(vocabulary: Vocabulary) -> dict[str, int]:
     """Returns a dict of the options of a `BiLM` for the token ids of `<S>` and `</S>`.
 
-    These ids are greater by 1 than those in the vocabulary, because 0 is padding.
+    These ids are greater by 1 than the ids in the vocabulary, because 0 is padding.
     """
     return {
         "sentence_start_id": vocabulary.start_id + 1,

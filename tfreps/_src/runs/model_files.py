@@ -126,7 +126,7 @@ def save_to_preset(
 
     The folder is written under a temporary name and renamed when it is complete. `run` is the
     `RunFolder` of the run that trained the model, if any; `options`, such as `tokens`, say how text
-    is read, and replace those of the run. Raises a ValueError if the folder is not empty.
+    is read, and replace options of the run. Raises a ValueError if the folder is not empty.
     """
     folder = pathlib.Path(folder)
     if not is_free(folder):
@@ -190,7 +190,8 @@ def _write_lines(path: pathlib.Path, names: Iterable[str]) -> None:
 def _part(cls: type, model: Any, source: str | os.PathLike[str], options: Mapping[str, Any]) -> Any:
     """Returns the first part of a model that is an instance of `cls`.
 
-    If `cls` is `Elmo` and the model contains none, the result is a new `Elmo` on its biLM.
+    If `cls` is `Elmo` and the model contains a biLM but no `Elmo`, the result is a new `Elmo` with
+    the options `options`, whose biLM is not trainable.
     """
     find = model.find if isinstance(model, WholeModel) else lambda cls: None
     found = find(cls)

@@ -47,9 +47,10 @@ def run_card(run: RunFolder) -> dict[str, Any]:
 
 
 def shared_options(run: RunFolder) -> dict[str, Any]:
-    """Returns a dict of the options of a run to publish, with the last component of each path.
+    """Returns a dict of the options that are published with the model of a run.
 
-    Options that say where the output is or how the process ran are left out.
+    Only the last component of each path is included. Options that say where the output is or how
+    the process ran are left out.
     """
     return {
         name: _last_part(value) if value and (name in DATA or name in PATHS) else value

@@ -116,13 +116,13 @@ class RunFolder:
             path: str or path-like. A folder that does not exist yet or is empty, or, if `overwrite`
                 is `True`, the folder of an earlier run.
             command: str. Name of the command that trains the run, such as `"pretrain-elmo"`.
-            unused: iterable of str. Names of the options that have no effect or no value, which
-                model cards leave out. If `None`, these options are not known. Defaults to `None`.
             options: dict. Options of the run, including defaults. The values must be
                 JSON-serializable or paths. All options except `resume`, `overwrite` and
                 `distribute` are stored.
             overwrite: bool. Whether an earlier run in the folder may be removed. A folder with
                 files but without a run is never changed. Defaults to `False`.
+            unused: iterable of str. Names of the options that have no effect or no value, which
+                model cards leave out. If `None`, these options are not known. Defaults to `None`.
 
         Returns:
             `RunFolder`. The new run.
@@ -144,7 +144,8 @@ class RunFolder:
         """Updates the options of a resumed run. `write_options` writes them to options.json.
 
         Args:
-            options: dict. Options of the command. Earlier options that are not in it are kept.
+            options: dict. Options of the command. Earlier options that this dict does not contain
+                are kept.
             unused: iterable of str. Names of the options that have no effect or no value. If
                 `None`, these options are not known. Defaults to `None`.
         """
@@ -157,7 +158,7 @@ class RunFolder:
         if self.unused is not None:
             head["unused"] = self.unused
         if not self.options_path.exists() or read_json(self.options_path) != head:
-            forget_asset(self.options_path)  # so that a run can be opened if it is killed here
+            forget_asset(self.options_path)  # keeps the run readable if the process ends here
             write_json(self.options_path, head)
         record_asset(self.options_path)
 
@@ -461,7 +462,7 @@ def run_files(path: str | os.PathLike[str]) -> list[pathlib.Path]:
 
 
 def check_inputs(path: str | os.PathLike[str], options: Mapping[str, Any]) -> None:
-    """Raises a ValueError if an option names an input in a run folder that would be cleared."""
+    """Raises a ValueError if an option names an input file that `clear_run(path)` would remove."""
     run = pathlib.Path(path).resolve()
     parts = {run, *(run / name for name in CONTENTS)}
     for name in INPUTS:
@@ -471,8 +472,8 @@ def check_inputs(path: str | os.PathLike[str], options: Mapping[str, Any]) -> No
             if run.exists() and (found in parts or parts & set(found.parents) - {run}):
                 raise ValueError(
                     f"`{name}` is {each}, which belongs to the run in the folder {path}. That run "
-                    "would be removed before the new one starts. Choose another folder for the new "
-                    "run."
+                    "would be removed before the new run starts. Choose another folder for the "
+                    "new run."
                 )
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from tfreps._src.files.json_files import read_json
 
 LOCK = "run.lock"
-TIMEOUT = 0.1  # seconds for another process, which has just finished, to remove its file
+TIMEOUT = 0.1  # seconds to wait for the lock of a process that is just ending
 UNSUPPORTED = {errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP}
 
 
@@ -27,8 +27,8 @@ def locked(folder: str | os.PathLike[str], command: str) -> Iterator[None]:
     It holds a lock of `filelock` on the file `run.lock` in the folder. The lock ends with its
     process, even if the process is killed, so a leftover file does not lock the folder. On file
     systems that support no locks, a warning is logged and nothing is locked. A folder that does not
-    exist is created, and removed at the end if it is still empty. Other processes raise a
-    `RunInUse`, whose message contains `command`.
+    exist is created, and removed at the end if it is still empty. While the block runs, this
+    function raises a `RunInUse` in other processes, whose message contains `command`.
     """
     import filelock  # imported here, because only commands that write into a run folder need it
 
@@ -57,7 +57,7 @@ def locked(folder: str | os.PathLike[str], command: str) -> Iterator[None]:
     try:
         yield
     finally:
-        _remove(path)  # after the release, the file may belong to another process
+        _remove(path)  # removed while locked: later, another process may use the file
         lock.release()
         for each in missing:
             with contextlib.suppress(OSError):  # raised if the folder is not empty

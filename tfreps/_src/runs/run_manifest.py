@@ -79,7 +79,7 @@ def check_data(
 ) -> None:
     """Raises a ValueError if data files differ from those that `record_data` recorded.
 
-    If none were recorded, nothing is checked. The names of the files may differ, but not their
+    If no data were recorded, nothing is checked. The names of the files may differ, but not their
     order. `own` maps the name of an option to the `slice` of its files that this process checks;
     all files of other options are checked.
     """
@@ -116,8 +116,9 @@ def read_manifest(folder: str | os.PathLike[str]) -> dict[str, Any]:
     ]
     if wrong:
         raise ValueError(
-            f"{path}: the entry {wrong[0]!r} must state the bytes and the SHA-256 of files in "
-            f"the run folder or of the data, as a tfreps command writes them. {back}"
+            f"{path}: the entry {wrong[0]!r} must have the keys bytes and sha256 or, for data "
+            f"files, be a list of objects with the keys {', '.join(_FIELDS)}; got "
+            f"{str({**data, **assets}[wrong[0]])[:60]}. {back}"
         )
     return manifest
 

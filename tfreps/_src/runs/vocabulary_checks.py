@@ -19,7 +19,7 @@ from tfreps._src.text.tags.tag_set import TagSet, Word
 from tfreps._src.text.vocabulary import Vocabulary
 from tfreps._src.text.word_char_ids import WordCharIndexer
 
-MOST_SPARE = 1024  # maximum number of rows of the token table without a token
+MOST_SPARE = 1024  # maximum number of unused rows of a token table
 REMEDY = (
     "so the vocabulary belongs to another model. Use the vocabulary that the model was trained "
     "with."
@@ -70,7 +70,10 @@ def check_vocabulary(
 def check_word_characters(
     bilm: ManyLangsBiLM, indexer: WordCharIndexer, source: str | os.PathLike[str]
 ) -> None:
-    """Raises a ValueError if words and characters do not match the tables of a biLM."""
+    """Raises a ValueError if a `WordCharIndexer` does not match the embedding tables of a biLM.
+
+    `source` is the name of the file in the error message.
+    """
     for name in "num_character_ids", "vocabulary_size", "max_characters":
         expected, found = getattr(bilm, name), getattr(indexer, name)
         if expected != found:
