@@ -31,7 +31,9 @@ def test_operations_that_tensorflow_does_not_know(monkeypatch, there, kind):
         assert load_saved_model("folder", ["serve"]) == "a model"
         assert imported == ["tensorflow_text"] and calls == [("folder", ["serve"])] * 2
     else:
-        with pytest.raises(ValueError, match="No module.*pip install tensorflow-text"):
+        with pytest.raises(
+            ValueError, match="in folder has.*No module.*pip install tensorflow-text"
+        ):
             load_saved_model("folder")
     monkeypatch.setattr(tf.saved_model, "load", lambda *_, **__: 1 / 0)
     with pytest.raises(ZeroDivisionError):

@@ -84,7 +84,7 @@ def test_other_encodings(data, encoding, expected):
         (b"a", "klingon", "`encoding` must be the name of a Python text encoding.*'klingon'"),
         (MARK + b"a", "latin-1", "a.txt, line 1: expected latin-1 text, found the byte order mark"),
         (b"a\n\x81", "cp1252", "a.txt, line 2: expected cp1252 text"),
-        (b"a\n\0", "latin-1", "a.txt, line 2: expected latin-1 text, found a NUL character.$"),
+        (b"a\n\0", "latin-1", "a.txt, line 2: expected latin-1 text, found a NUL .*. Remove the"),
         ("some".encode("utf-16-le"), "latin-1", "The file looks like UTF-16LE. Set `encoding`"),
         (b"a\n\xe9", "utf-8", "a.txt, line 2: .* Set `encoding` to the encoding of the file, for"),
         ("some".encode("utf-16"), "utf-8", "looks like UTF-16. Set `encoding` to UTF-16.$"),

@@ -97,7 +97,7 @@ def test_what_does_not_fit_together():
         reports.span_report([["O"], ["O"]], [["O"], ["O", "O"]], "bio")
     with pytest.raises(ValueError, match="at least one example"):
         reports.span_report([], [], "bio")
-    with pytest.raises(ValueError, match="'c' is not one of its 2 labels"):
+    with pytest.raises(ValueError, match="'c' is not one of the 2 labels in `names`"):
         reports.confusion_counts(["a"], ["c"], ["a", "b"])
     with pytest.raises(ValueError, match="not valid in the scheme"):
         reports.span_report([["X"]], [["O"]], "bio")

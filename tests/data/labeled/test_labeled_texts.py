@@ -90,7 +90,7 @@ def test_empty_texts(tmp_path):
         read(tmp_path, text)
     assert read(tmp_path, text, empty_texts="skip") == [GOOD, BAD]
     assert read(tmp_path, text, empty_texts="keep") == [GOOD, (" ", "0"), ("", "0"), BAD]
-    with pytest.raises(ValueError, match="every text is empty"):
+    with pytest.raises(ValueError, match="all texts in `files` are empty .1 of 1"):
         read(tmp_path, "1\t\n", empty_texts="skip")
 
 

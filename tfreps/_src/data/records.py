@@ -30,7 +30,8 @@ def parse_record(line: str, place: str, format: str = "json") -> dict[str, Any]:
     """Returns the dict in a line that contains a JSON object or a Python dict literal.
 
     `format` is `"json"`, `"python"` (parsed by `ast.literal_eval`, which executes no code) or
-    `"either"`. Any other line raises a ValueError whose message begins with `place`.
+    `"either"` of the two. Any other line raises a ValueError whose message begins with `place`,
+    the file and line number.
     """
     tried = {"either": ("json", "python")}.get(format, (format,))
     record = None
@@ -51,7 +52,8 @@ def parse_record(line: str, place: str, format: str = "json") -> dict[str, Any]:
     if not isinstance(record, dict):
         raise ValueError(
             f'{place}: expected a record with named fields, such as {{"text": ..., "label": '
-            f"...}}; got {line[:60]!r} of type {type(record).__name__}."
+            f"...}}; got {line[:60]!r} of type {type(record).__name__}. Correct the line, or set "
+            "`format` to the format of the file."
         )
     return record
 

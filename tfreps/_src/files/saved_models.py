@@ -12,10 +12,13 @@ import tensorflow as tf
 
 
 def load_saved_model(folder: str | os.PathLike[str], tags: Sequence[str] | None = None) -> Any:
-    """Returns a loaded SavedModel; imports TensorFlow Text if the model needs its operations.
+    """Returns the object that `tf.saved_model.load(folder, tags)` returns.
+
+    If TensorFlow lacks an operation of the model, TensorFlow Text is imported, and the model is
+    loaded again.
 
     Raises:
-        ValueError: If the model needs TensorFlow Text, which is not installed.
+        ValueError: If TensorFlow lacks an operation, and TensorFlow Text cannot be imported.
     """
     try:
         return tf.saved_model.load(folder, tags)
@@ -28,8 +31,8 @@ def load_saved_model(folder: str | os.PathLike[str], tags: Sequence[str] | None 
             importlib.import_module("tensorflow_text")
         except ImportError as missing:
             raise ValueError(
-                "the model has operations that TensorFlow lacks, and tensorflow-text, which may "
-                f"have them, cannot be imported ({missing}). Install it with "
-                "`pip install tensorflow-text`."
+                f"the model in {folder} has operations that TensorFlow lacks, and tensorflow-text, "
+                f"which may have these operations, cannot be imported ({missing}). Install the "
+                "package with `pip install tensorflow-text`."
             ) from error
     return tf.saved_model.load(folder, tags)

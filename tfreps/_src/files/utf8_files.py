@@ -117,7 +117,8 @@ def decode_text(
 ) -> str:
     """Decodes the bytes of a whole file, and returns the text without a byte order mark.
 
-    If `in_lines` is True, `check_line_ends` checks the text.
+    Bytes that are not text in `encoding`, NUL characters and, if `in_lines` is True, carriage
+    returns without a line feed raise a ValueError that names the line of the file `path`.
     """
     try:
         if codecs.lookup(encoding).name in ("utf-8", "utf-8-sig"):
@@ -142,9 +143,11 @@ def decode_text(
     if "\0" in text:
         line = 1 + text.count("\n", 0, text.index("\0"))
         wide = wide_encoding(data)
-        hint = f" The file looks like {wide}. Set `encoding` to {wide}." if wide else ""
+        hint = "Remove the character, or choose a text file."
+        if wide:
+            hint = f"The file looks like {wide}. Set `encoding` to {wide}."
         raise ValueError(
-            f"{path}, line {line}: expected {encoding} text, found a NUL character.{hint}"
+            f"{path}, line {line}: expected {encoding} text, found a NUL character. {hint}"
         )
     if in_lines:
         check_line_ends(text, path)

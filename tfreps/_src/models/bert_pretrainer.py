@@ -207,7 +207,10 @@ def _at(x, positions):
             f"shape {positions.shape}."
         )
     positions = tf.cast(positions, "int32")
-    message = "Masked positions must lie in 0..T-1 for T tokens."
+    message = (
+        "Masked positions must lie in 0..T-1 for texts of T tokens, padding included. Count "
+        "positions from 0, and pad `masked_positions` with 0."
+    )
     positions = checked_ids(positions, tf.shape(x)[1], message)
     return tf.gather(x, positions, batch_dims=1)
 

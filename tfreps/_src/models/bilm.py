@@ -180,7 +180,8 @@ class BiLM(PublishedBiLM, AnyBiLM):
             return super()._encode_distinct(ids)
         # Each distinct id is looked up once, so that the sparse gradient repeats no row.
         distinct, which = distinct_rows(tf.reshape(ids, [-1]))
-        message = f"Token ids must lie in 0..{self.vocabulary_size}."
+        most = self.vocabulary_size
+        message = f"Token ids must lie in 0..{most}. Create them with the vocabulary of this model."
         distinct = checked_ids(distinct, self.vocabulary_size + 1, message)
         vectors = tf.cast(self.token_encoder(distinct), "float32")
         vectors = tf.where((distinct != 0)[:, None], vectors, 0.0)

@@ -408,7 +408,8 @@ class HMMTagger(SentenceTagger, WholeModel, keras.Model):
         if "emissions" in given:
             return given["emissions"], given["mask"]
         token_ids = tf.convert_to_tensor(given["token_ids"])
-        message = f"Token ids must lie in 0..{self.vocabulary_size}."
+        most = self.vocabulary_size
+        message = f"Token ids must lie in 0..{most}. Create them with the vocabulary of this model."
         token_ids = checked_ids(token_ids, self.vocabulary_size + 1, message)
         mask = given.get("mask")
         mask = token_ids != 0 if mask is None else mask  # [B, T]

@@ -128,7 +128,8 @@ class LinearEncoder(WholeModel, keras.Model):
     def call(self, features: Features, training: bool = False) -> Outputs:
         check_features(features, ["token_ids"], self.name)
         ids = tf.cast(features["token_ids"], "int32")
-        message = f"Token ids must lie in 0..{self.vocabulary_size}."
+        most = self.vocabulary_size
+        message = f"Token ids must lie in 0..{most}. Create them with the vocabulary of this model."
         ids = tf.minimum(checked_ids(ids, self.vocabulary_size + 1, message), self.last_id)
         mask = token_mask(features)
         y = 0.0

@@ -154,7 +154,8 @@ def confusion_counts(
         columns.
 
     Raises:
-        ValueError: If the lengths differ, there are no labels, or a label is not in `names`.
+        ValueError: If `y_true` and `y_pred` have different lengths or are empty, or a label of
+            theirs is not in `names`.
 
     Example:
         >>> from tfreps import reports
@@ -167,7 +168,8 @@ def confusion_counts(
     unknown = next((name for name in (*y_true, *y_pred) if name not in positions), None)
     if unknown is not None:
         raise ValueError(
-            f"`names` must contain every label; {unknown!r} is not one of its {len(names)} labels."
+            f"`names` must contain every label of `y_true` and `y_pred`; {unknown!r} is not one of "
+            f"the {len(names)} labels in `names`."
         )
     rows, columns = ([positions[name] for name in labels] for labels in (y_true, y_pred))
     counts = np.zeros([len(names)] * 2, np.int64)  # [N, N]

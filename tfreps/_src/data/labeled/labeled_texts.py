@@ -222,6 +222,7 @@ def _without_empty(texts: list[LabeledText], empty_texts: EmptyTexts) -> list[La
         )
     if not filled:
         raise ValueError(
-            f"{texts[0].file}: every text is empty; expected at least one that is not empty."
+            f"{texts[0].file}: expected at least one text that is not empty; all texts in `files` "
+            f"are empty ({len(texts)} of {len(texts)}). Check the files and `text_field`."
         )
     return filled

@@ -66,8 +66,8 @@ def make_targets(
 ) -> TokenValues | SentenceValues:
     """Returns the targets in an object whose method `batch` returns the targets of a batch.
 
-    It is a `TokenValues` if the targets are lists, such as tag ids, and a `SentenceValues` if they
-    are integers, such as label ids.
+    The object is a `TokenValues` if the targets are lists, such as tag ids, and a
+    `SentenceValues` if they are integers, such as label ids.
     """
     check_number(targets, lengths, "`targets`")
     are_labels = [np.ndim(target) == 0 for target in targets]
@@ -109,4 +109,7 @@ def _check_ids(ids: np.ndarray, conversion: str) -> None:
             f"{conversion}."
         )
     if ids.min() < 0:
-        raise ValueError(f"`targets` must not contain negative ids; got {ids.min()}.")
+        raise ValueError(
+            f"`targets` must not contain negative ids; got {ids.min()}. To ignore a sentence, pass "
+            "any valid id and set its weight in `sentence_weights` to 0."
+        )
