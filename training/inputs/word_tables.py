@@ -36,8 +36,10 @@ class WordTable(NamedTuple):
 def read_word_table(options, indexer, say) -> WordTable:
     """Returns a vocabulary that includes the words of the file `options.vectors`, with vectors.
 
-    The words of the training data come first in the vocabulary, followed by words of the file in
-    the order of the file. The vocabulary has at most `options.max_vocabulary` words. If this option
+    The result is a `WordTable`: a `TokenIndexer` with this vocabulary, the vectors of its words,
+    and the number of words that occur only in the file, whose vectors are not trained. The words
+    of the training data come first in the vocabulary, followed by words of the file in the order of
+    the file. The vocabulary has at most `options.max_vocabulary` words. If this option
     is `None`, the table of vectors has at most 1,000,000 words and 4 GB. Words of the training data
     that are not in the file get random vectors. `say` is a function that prints a line.
     """

@@ -63,9 +63,9 @@ def read_blocks(
 
     A block ends with the line in which it reaches `block_bytes`, so memory use depends on the
     block size and the longest line, not on the file size. Lines end with a line feed. A carriage
-    return before it stays in the text, where `str.split` treats it as white space; a carriage
-    return elsewhere is an error. A byte order mark at the start of the file is removed, and a line
-    feed is added to a last line without one.
+    return before a line feed stays in the text, where `str.split` treats it as white space; a
+    carriage return elsewhere is an error. A byte order mark at the start of the file is removed. A
+    line feed is added to a last line without one.
 
     Args:
         path: str or path-like object. Path of the file.
@@ -73,8 +73,8 @@ def read_blocks(
             1 MiB.
         offset: int. Byte at which to start: 0 or the `offset` of an earlier block. A compressed
             file is decompressed up to that byte. Defaults to 0.
-        line: int. Number of the line at which to start: 1 or the `line` of the same block. Defaults
-            to 1.
+        line: int. Number of the line that begins at `offset`: 1 or the `line` of the same block.
+            Defaults to 1.
 
     Yields:
         `TextBlock(text, offset, line)`, a named tuple of str, int and int: the text, the position

@@ -67,8 +67,8 @@ class RandomTruncation:
     def gaps(self, epoch: int) -> np.ndarray:
         """Returns the tokens to remove from each text in an epoch, int64 `[N, 2]`.
 
-        They are the position of the first removed token and the number of removed tokens; both are
-        0 for a text that is left whole.
+        A row has the position of the first removed token and the number of removed tokens. Both are
+        0 for a text from which no token is removed.
         """
         draw = np.random.default_rng([self.seed, epoch]).random([len(self._marks), 3])
         gaps = np.zeros([len(self._marks), 2], np.int64)

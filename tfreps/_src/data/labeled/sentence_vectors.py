@@ -18,9 +18,9 @@ class SentenceVectors:
     """Reader of the contextual vectors of numbered sentences in an HDF5 file.
 
     The file has one data set of shape `[L, T, D]` or `[T, D]` per sentence, named after the
-    sentence's number. `tfreps embed`, bilm-tf and AllenNLP write this format. `tfreps embed` also
-    stores a digest of the tokens of each sentence, which is compared with the data; for files
-    without it, only the numbers of tokens are compared.
+    sentence's number, with L layers, T tokens and D features. `tfreps embed`, bilm-tf and AllenNLP
+    write this format. `tfreps embed` also stores a digest of the tokens of each sentence, which is
+    compared with the data; for files without digests, only the numbers of tokens are compared.
 
     `cut_lengths` are the numbers of tokens after truncation; the file may have vectors for all
     tokens of a sentence, or only for those that remain. `numbers` are the numbers of the sentences

@@ -85,8 +85,8 @@ def read_tagged(
             one tab or space. If `None`, any run of spaces and tabs separates columns. Other white
             space is always part of the text. Defaults to `None`.
         skip_document_starts: bool. Whether lines with `-DOCSTART-` in any column are skipped with
-            format "conll". If `False`, each of these lines is a sentence of one token. They end the
-            previous sentence in either case. Defaults to `True`.
+            format "conll". If `False`, each of these lines is a sentence of one token. In
+            either case, these lines end the previous sentence. Defaults to `True`.
         token_field: str. Field of a record that contains the tokens. Defaults to `"text"`.
         tag_field: str. Field of a record that contains the tags. Defaults to `"label"`.
         encoding: str. Encoding of the files. Defaults to `"utf-8"`.

@@ -14,8 +14,8 @@ class TokenRows:
     """Features of every distinct token, computed once and gathered for each batch.
 
     The features of a token must not depend on other tokens, which holds for
-    `tfreps.text.TokenIndexer`. `lengths` are the numbers of tokens after truncation to
-    `max_length`.
+    `tfreps.text.TokenIndexer`. The attribute `lengths`, int64 `[N]`, has the number of tokens of
+    each sentence after truncation to `max_length`.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class TokenRows:
     ) -> dict[str, np.ndarray]:
         """Returns the features of sentences by name, `[B, T, ...]` with T = `length`.
 
-        `positions` describes `gaps`.
+        The method `positions` describes the argument `gaps`.
         """
         positions, real = self.positions(sentences, length, gaps)
         rows = np.where(real, self._rows[positions], 0)  # [B, T]

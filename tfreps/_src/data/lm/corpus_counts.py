@@ -45,7 +45,7 @@ def count_corpus(files: Files, vocabulary: Vocabulary, skip_blank: bool = False)
     Raises:
         ValueError: If no file matches `files`; `read_blocks` rejects a file; a file contains the
             token `<S>` or `</S>` (the message names the line); or the files contain no token, or
-            none that is in the vocabulary.
+            no token that is in the vocabulary.
 
     Example:
         >>> import pathlib, tempfile

@@ -208,7 +208,7 @@ class LMBatches:
 
         Raises:
             ValueError: If a file is unreadable, binary or not UTF-8, or contains the token `<S>`
-                or `</S>`; or if the files contain no token, or none that is in the vocabulary.
+                or `</S>`; or if the files contain no token, or no token that is in the vocabulary.
         """
         if self._counts is None:
             self._counts = count_corpus(self.files, self.vocabulary, self.skip_blank)
@@ -218,8 +218,8 @@ class LMBatches:
     def batches_per_pass(self) -> int:
         """Number of batches that the positions of one pass fill, rounded up.
 
-        An endless data set yields about this many batches per pass. A finite one ends with a few
-        more batches, which are padded because some rows end before others. The property uses
+        An endless data set yields about this many batches per pass. A finite data set ends with
+        a few more batches, which are padded because some rows end before others. The property uses
         `count`, which reads all files in its first call.
         """
         return math.ceil(self.count().positions / (self.batch_size * self.unroll_steps))
@@ -312,7 +312,7 @@ def _fingerprint(path: str) -> list[int]:
 
 
 def _forget_delivered(words: WordRows, streams: list[LMStream]) -> int:
-    """Drops the unknown words that no stream needs, and returns the number of the others."""
+    """Drops the unknown words that no stream needs, and returns the number of those kept."""
     arrays = {id(array): array for stream in streams for array in stream.arrays_of_rows()}
     first = words.first_unknown
     unknown = [(array, np.flatnonzero(array >= first)) for array in arrays.values()]

@@ -29,7 +29,8 @@ def to_dataset(
 
     `make_batches` is called once per iteration and returns an iterator over tuples `(word_rows,
     targets, unknown_characters)`. `word_rows`, int32 `[directions, B, T]`, contains the vocabulary
-    id of each input word, or V + k for the k-th unknown word of the batch, counted from 0.
+    id of each input word, or V + k for the k-th unknown word of the batch, counted from 0, where V
+    is the size of the vocabulary.
     `targets`, of the same shape, contains vocabulary ids, or -1 on padding. `unknown_characters`,
     int32 `[U, C]`, contains the character ids of the U unknown words. `shape` is `(B, T)`, with
     `None` for a varying size.

@@ -13,7 +13,7 @@ class LMEpochs:
     The last epoch may be shorter than the others.
 
     Args:
-        batches: `LMBatches` with `passes=None`, so that it never ends.
+        batches: `LMBatches` with `passes=None`, which never end.
         steps_per_epoch: int, positive. Number of batches per epoch.
         total_steps: int, positive. Number of batches in all epochs together.
 
@@ -49,7 +49,8 @@ class LMEpochs:
     def dataset(self, epoch: int = 0, first_batch: int = 0) -> Dataset:
         """Returns an endless data set of batches that starts at batch `first_batch` of an epoch.
 
-        Raises a ValueError if a restored position belongs to another text or other options.
+        `first_batch` is counted from 0. Raises a ValueError if a restored position belongs to
+        another text or other options.
         """
         number = epoch * self.steps_per_epoch + first_batch
         return self.batches.dataset(self._position(number))

@@ -51,7 +51,7 @@ class LMStream:
             self._next += snapshot["used"]
 
     def next_batch(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """Returns the word rows and target ids of the next batch, or `None` at the end."""
+        """Returns the word rows and target ids of a batch, both `[B, T]`, or `None` at the end."""
         # [B], positions taken from the row's current sentence.
         own = np.minimum(self._left, self.unroll_steps)
         need = self.unroll_steps - own
@@ -68,10 +68,10 @@ class LMStream:
         return batch
 
     def _pull(self, need: list[int]) -> np.ndarray:
-        """Assigns the next sentences to the rows, which need `need` positions each.
+        """Assigns the next sentences to the rows; `need` has the missing positions of each row.
 
         Returns the buffer positions at which the new sentences of each row begin, followed by the
-        position at which those of the last row end: int `[B + 1]`.
+        position at which the new sentences of the last row end: int `[B + 1]`.
         """
         bounds = [self._next]
         position = self._next
@@ -116,9 +116,9 @@ class LMStream:
     ) -> tuple[np.ndarray, np.ndarray] | None:
         """Returns the inputs and targets of a batch, both `[B, T]`, or `None` if it is empty.
 
-        The arguments are int `[B]`. Each row has the `own` positions of the buffer from `begin` on,
-        the rest of its sentence, followed by those from `fresh` on, which are new sentences, up to
-        a total of `filled` positions. The rest is padding.
+        The arguments are int `[B]`. Each row begins with `own` positions, copied from position
+        `begin` of the buffer: the rest of its sentence. New sentences, copied from position `fresh`
+        of the buffer, follow up to a total of `filled` positions. The rest is padding.
         """
         if not filled.any():
             return None

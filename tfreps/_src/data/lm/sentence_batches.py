@@ -53,7 +53,8 @@ def sentence_batches(
     Masking: `mask`, bool `[B, T]`, is `True` on the n + 1 positions of each sentence.
 
     Raises:
-        ValueError: If no file matches `files`, or an argument is not valid.
+        ValueError: If no file matches `files`, `characters` is not one of the values in
+            `LMBatches`, or another argument is out of range.
         tf.errors.InvalidArgumentError: During iteration, if the text is unreadable or not UTF-8.
             The tokens `<S>` and `</S>` in the text raise no error and are read like words;
             `count_corpus` rejects them.

@@ -88,7 +88,10 @@ class SentenceSlices:
         self.block: Block | None = None
 
     def __iter__(self) -> Iterator[tuple[Position, np.ndarray]]:
-        """Yields `(position, rows)` of each slice, with `LINE_END` after each sentence's words."""
+        """Yields `(position, rows)` of each slice: a `Position` and the word rows, int32 `[n]`.
+
+        `LINE_END` follows the words of each sentence.
+        """
         pass_number, shard, number, offset, line, sentence = self.position
         passes = self.corpus.passes
         files = self.corpus.files

@@ -6,7 +6,7 @@ from tfreps._src.text.char_ids import token_rows
 from tfreps._src.text.vocabulary import Vocabulary
 
 LINE_END = -1
-_PIECE = 1 << 16  # minimum number of characters of a piece
+_PIECE = 1 << 16  # minimum number of characters that `encode` splits into words at once
 _LINE_END_WORD = "\0"  # no text contains this character, because `decode_utf8` rejects it
 
 

@@ -219,7 +219,7 @@ class MaskedLMBatches:
         return {"token_ids": token_ids, "segment_ids": segment_ids, "lengths": begin}
 
     def _hide(self, batch: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
-        """Returns the batch with tokens masked at random; `batch["position"]` is the seed."""
+        """Returns the batch with random tokens masked; `batch["position"]` determines which."""
         batch = dict(batch)
         seed, epoch, number = tf.unstack(tf.cast(batch.pop("position"), "int32"))
         seed = tf.random.experimental.stateless_fold_in(tf.stack([seed, 2]), epoch)  # pyright: ignore[reportAttributeAccessIssue]

@@ -44,7 +44,7 @@ class SentencePairs:
       boundary of a random text of another document, chosen uniformly, and has as many sentences
       as fit. Original second segments follow the same rule, so lengths do not reveal which
       segments were replaced. (Up to 8 texts are drawn, until the first sentence of the
-      replacement fits if and only if that of the original second segment does.)
+      replacement fits if and only if the first sentence of the original second segment fits.)
 
     If the two segments are still too long, they are truncated at their outer ends, the longer one
     first, so that the boundary between them does not change. `num_left_out` documents with one

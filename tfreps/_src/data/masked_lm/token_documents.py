@@ -151,9 +151,10 @@ def read_sentences(
         around it is removed.
 
     Raises:
-        ValueError: If no file matches `files`; `format` is not one of the values above; a file is
-            unreadable, is not UTF-8 or contains a NUL byte; a line is not a record; or a field is
-            missing, is not a string, or contains a NUL character or a lone surrogate.
+        ValueError: If no file matches `files`; `format` is not one of the values in
+            `read_documents`; a file is unreadable, is not UTF-8 or contains a NUL byte; a line is
+            not a record; or a field is missing, is not a string, or contains a NUL character or a
+            lone surrogate.
 
     Example:
         >>> import pathlib, tempfile
