@@ -1,5 +1,7 @@
+import http.client
+
 import pytest
-from huggingface_hub.errors import OfflineModeIsEnabled
+from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
 
 from tfreps._src.presets.connection_errors import naming_source
 
@@ -9,6 +11,8 @@ from tfreps._src.presets.connection_errors import naming_source
     [
         (OSError("broken\n pipe."), "^a.zip cannot be downloaded: broken pipe. Try again.$"),
         (OfflineModeIsEnabled("off"), "^a.zip cannot be downloaded: HF_HUB_OFFLINE is set. Unset"),
+        (http.client.BadStatusLine("odd"), "^a.zip cannot be downloaded: odd. Try again.$"),
+        (HfHubHTTPError.__bases__[0]("timed out"), "^a.zip cannot be downloaded: timed out. Try"),
         (KeyError("x"), "^a.zip has no key.$"),
     ],
 )

@@ -19,7 +19,7 @@ def value_and_gradients(problem):
     e, mask, *scores = (tf.constant(x) for x in problem)
     with tf.GradientTape() as tape:
         tape.watch([e, *scores])
-        value = chain_gradient.log_normalizer(e, mask, *scores)
+        value = chain_gradient.log_sum_over_paths(e, mask, *scores)
         total = tf.reduce_sum(value * tf.range(1.0, len(value) + 1))
     return [value, *tape.gradient(total, [e, *scores])]
 
@@ -88,7 +88,7 @@ def test_memory_grows_with_tags_times_tokens():
         with tf.GradientTape() as tape:
             tape.watch([e, transitions])
             mask = tf.ones([batch, tokens], "bool")
-            value = chain_gradient.log_normalizer(e, mask, transitions, start, end)
+            value = chain_gradient.log_sum_over_paths(e, mask, transitions, start, end)
         return tape.gradient(value, [e, transitions])
 
     shapes = [[batch, tokens, tags], [tags, tags], [tags], [tags]]

@@ -7,7 +7,6 @@ import tensorflow as tf
 from tests.closeness import assert_close
 from tests.layers.ops.chain_paths_oracle import MASKS, Problem
 from tfreps._src.layers.ops.chain_recursion import (
-    BLOCK,
     FORBIDDEN,
     Chain,
     best_path,
@@ -15,33 +14,9 @@ from tfreps._src.layers.ops.chain_recursion import (
     k_best_paths,
     log_sum_exp,
     previous_values,
-    recur,
     suffix_scores,
 )
-
-
-@pytest.mark.parametrize("length", [BLOCK, 3 * BLOCK])
-@pytest.mark.parametrize("reverse", [False, True])
-def test_recur_is_a_loop_over_all_positions(length, reverse):
-    def add_one(state):
-        return (state[0] + 1,)
-
-    def step(state, x):
-        after = (3 * state[0] + x) % 1000
-        return (after,), (state[0], after)
-
-    numbers = np.arange(1, length + 1)
-    state, before, after = 7, {}, {}
-    for number, t in enumerate(range(length)[::-1] if reverse else range(length)):
-        before[t], state = state, (3 * state + numbers[t]) % 1000
-        after[t] = state
-        state += number % BLOCK == BLOCK - 1
-    spec = tf.TensorSpec([None], "int32")
-    inputs = [tf.constant(numbers[:, None], "int32")]
-    (last,), seen = recur(step, (tf.constant([7]),), inputs, [spec, spec], reverse, add_one)
-    assert last.numpy().tolist() == [state]
-    for values, expected in zip(seen, (before, after), strict=True):
-        assert values.numpy().tolist() == [[expected[t]] for t in range(length)]
+from tfreps._src.layers.ops.position_loop import BLOCK
 
 
 def test_suffixes_give_sums_and_best_paths_maxima():

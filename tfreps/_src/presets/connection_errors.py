@@ -1,9 +1,18 @@
 """naming_source: reports errors of downloads and uploads in one sentence that names the source."""
 
 import contextlib
+import http.client
 from collections.abc import Iterator, Mapping
 
-from huggingface_hub.errors import LocalEntryNotFoundError, OfflineModeIsEnabled
+from huggingface_hub.errors import (
+    HfHubHTTPError,
+    LocalEntryNotFoundError,
+    OfflineModeIsEnabled,
+)
+
+# The bases of the Hub's error include the error of the HTTP client, which is another package in
+# other versions of huggingface_hub.
+CONNECTION_ERRORS = (OSError, http.client.HTTPException, *HfHubHTTPError.__bases__)
 
 HUB = "the Hub"
 LOGIN = "Log in with `hf auth login` or set HF_TOKEN."
@@ -36,7 +45,7 @@ def naming_source(
             if isinstance(error, kind):
                 raise ValueError(f"{source} {sentence}") from error
         is_of_disk = None not in (getattr(error, "errno", None), getattr(error, "filename", None))
-        if is_of_disk or not isinstance(error, OSError) and "http" not in type(error).__module__:
+        if is_of_disk or not isinstance(error, CONNECTION_ERRORS):
             raise
         reason, hint = _reason(error, server, hint)
         raise ValueError(f"{source} cannot be {done}: {reason}. {hint}") from error
@@ -59,7 +68,5 @@ def _reason(error: BaseException | None, server: str, hint: str) -> tuple[str, s
     if code is None:
         text = " ".join(str(error).split()).rstrip(".")[:200]
         return text or type(error).__name__, hint
-    return f"{server} responded with {code}", LOGIN if server == HUB and code in (
-        401,
-        403,
-    ) else hint
+    hint = LOGIN if server == HUB and code in (401, 403) else hint
+    return f"{server} responded with {code}", hint

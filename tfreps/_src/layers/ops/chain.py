@@ -96,7 +96,7 @@ def log_normalizer(emissions, mask, transitions, start, end):
 
     Reference: Lafferty, McCallum and Pereira, 2001, "Conditional Random Fields".
     """
-    return chain_gradient.log_normalizer(*_checked(emissions, mask, transitions, start, end))
+    return chain_gradient.log_sum_over_paths(*_checked(emissions, mask, transitions, start, end))
 
 
 def marginals(emissions, mask, transitions, start, end):
@@ -107,7 +107,7 @@ def marginals(emissions, mask, transitions, start, end):
     emissions, *rest = _checked(emissions, mask, transitions, start, end)
     with tf.GradientTape(watch_accessed_variables=False) as tape:
         tape.watch(emissions)
-        total = chain_gradient.log_normalizer(emissions, *rest)
+        total = chain_gradient.log_sum_over_paths(emissions, *rest)
     return tape.gradient(total, emissions)
 
 

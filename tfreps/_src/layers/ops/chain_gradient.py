@@ -1,4 +1,4 @@
-"""Log normalizer of linear chains and its gradient (forward-backward)."""
+"""Sums over the paths of linear chains, and their gradients (forward-backward)."""
 
 import tensorflow as tf
 
@@ -7,10 +7,10 @@ from tfreps._src.layers.ops.chain_recursion import (
     Chain,
     is_possible,
     previous_values,
-    recur,
     suffix_scores,
 )
 from tfreps._src.layers.ops.portable import is_portable
+from tfreps._src.layers.ops.position_loop import recur
 
 # Largest difference between the scores of a step for which probability space is used: exp(-80) is
 # a normal float32.
@@ -20,7 +20,7 @@ SMALLEST = 1e-200
 TINY = 1e-30
 
 
-def log_normalizer(emissions, mask, transitions, start, end):
+def log_sum_over_paths(emissions, mask, transitions, start, end):
     """Computes `log Z`, float32 `[B]`, with the gradient that `chain.log_normalizer` describes."""
 
     @tf.custom_gradient

@@ -22,10 +22,10 @@ from tfreps._src.layers.ops.chain_recursion import (
     Chain,
     is_possible,
     log_sum_exp,
-    recur,
     suffix_scores,
 )
 from tfreps._src.layers.ops.portable import is_portable
+from tfreps._src.layers.ops.position_loop import recur
 
 
 def span_log_probability(emissions, spans, mask, transitions, start, end, states):

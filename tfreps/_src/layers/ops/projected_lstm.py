@@ -4,9 +4,9 @@ import functools
 
 import tensorflow as tf
 
-from tfreps._src.layers.ops.chain_recursion import recur, whole_blocks
 from tfreps._src.layers.ops.matmul import matmul, widened
 from tfreps._src.layers.ops.portable import is_portable
+from tfreps._src.layers.ops.position_loop import recur, whole_blocks
 
 
 def projected_lstm(
