@@ -32,8 +32,6 @@ MAY_IMPORT = {
     "backend": set(),
     "__init__": set(),
 }
-# The only import of a higher package: methods such as `from_preset` read and write files.
-UPWARD = {"tfreps._src.models.preset_methods": "tfreps._src.runs.model_files"}
 # Maps each package of a wing to the other packages of the wing that its files may import. A wing
 # imports the library, and never the other wing.
 WINGS = {
@@ -102,7 +100,7 @@ def forbidden_imports(path, source=None):
         root, *rest = name.split(".")
         if root in PROGRAMS or root == "argparse" and own != "cli":
             yield f"{path} imports {name} (the library must not depend on programs or their flags)"
-        if root != "tfreps" or rest == ["__version__"] or name == UPWARD.get(module_name(path)):
+        if root != "tfreps" or rest == ["__version__"]:
             continue
         if rest[:1] != ["_src"] or len(rest) < 2 or rest[1] not in allowed:
             yield f"{path} imports {name} ({own} may import {sorted(MAY_IMPORT[own]) or 'nothing'})"
@@ -176,7 +174,7 @@ def import_arrows(modules, sources=None, at_the_top=False):
         for name in imported_names(path, (sources or {}).get(module), at_the_top):
             while name and name not in modules:
                 name = name.rpartition(".")[0]
-            if name not in ("", "tfreps", module, UPWARD.get(module)):
+            if name not in ("", "tfreps", module):
                 arrows[module].add(name)
     return arrows
 
@@ -209,13 +207,6 @@ def circle(arrows):
 
 
 MODULES = {module_name(path): path for path in LIBRARY + PACKAGES}
-
-
-def test_imports_of_higher_packages_are_those_that_are_listed():
-    for module, target in UPWARD.items():
-        own = [name for name in imported_names(MODULES[module]) if name.startswith("tfreps.")]
-        top = [*imported_names(MODULES[module], at_the_top=True)]
-        assert own == [target] and target not in top
 
 
 def test_no_circle_of_files_or_folders():

@@ -39,24 +39,28 @@ def published(tmp_path):
 
 def test_signatures_name_the_options():
     names = {
-        BertEncoder: "num_layers pooler dropout attention_dropout trainable dtype",
-        BiLM: "weights_file initial_state embedding_file max_batch_size trainable dtype",
-        Classifier: "labels encoder_options next_sentence dropout class_weights",
-        Elmo: "num_output_representations dropout fine_tune layer_norm top_only",
-        Tagger: "tags encoder_options scheme use_crf constrain dropout",
-        TextCNN: "",
+        BertEncoder.from_pretrained: "num_layers pooler dropout attention_dropout trainable dtype",
+        BiLM.from_pretrained: "weights_file initial_state embedding_file max_batch_size dtype",
+        Classifier.from_pretrained: "labels encoder_options next_sentence dropout class_weights",
+        Elmo.from_preset: "num_output_representations dropout fine_tune layer_norm top_only",
+        Tagger.from_pretrained: "tags encoder_options scheme use_crf constrain dropout",
+        TextCNN.from_preset: "options",
+        tfreps.load: "weights_file vocabulary initial_state scheme num_layers",
     }
-    for model, options in names.items():
-        for name in "from_preset", "from_pretrained":
-            if hasattr(model, name):
-                parameters = list(inspect.signature(getattr(model, name)).parameters)
-                assert parameters[0] == "source" and set(options.split()) <= set(parameters)
-    assert next(iter(inspect.signature(tfreps.load).parameters)) == "source"
+    for method, options in names.items():
+        parameters = list(inspect.signature(method).parameters)
+        assert parameters[0] == "source" and set(options.split()) <= set(parameters)
 
 
 def test_published_weights(published):
     bilm = BiLM.from_preset(published, initial_state="warm")
     assert bilm.initial_state == "warm" and bilm.trainable
+    for read in (
+        BiLM.from_preset,
+        BiLM.from_pretrained,
+    ):  # `None` is the default, except in **options
+        found = read(published, dropout=None, initial_state="carry", cell_clip=None)
+        assert (found.dropout, found.initial_state, found.cell_clip) == (0.0, "carry", None)
     elmo = Elmo.from_preset(published, num_output_representations=2)
     assert len(elmo(np.zeros([1, 2, 50], "int32"))["elmo_representations"]) == 2
     assert not elmo.bilm.trainable
@@ -88,6 +92,8 @@ def test_a_part_of_a_larger_model(tmp_path):
         BiLM.from_preset(tmp_path / "reviews")
     with pytest.raises(ValueError, match="`num_layers` cannot be changed"):
         BertEncoder.from_preset(tmp_path / "reviews", num_layers=1)
+    with pytest.raises(ValueError, match="a path, a name or an address; got None"):
+        BertEncoder.from_preset(None)
 
 
 def test_elmo_from_the_preset_of_a_bilm(tmp_path):

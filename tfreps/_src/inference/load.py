@@ -24,7 +24,7 @@ from tfreps._src.inference.text_embedder import TextEmbedder
 from tfreps._src.inference.text_many_langs import TextManyLangs
 from tfreps._src.inference.text_model import Tokenization
 from tfreps._src.inference.text_tagger import TextTagger
-from tfreps._src.models.any_bilm import AnyBiLM
+from tfreps._src.models.any_bilm import AnyBiLM, InitialState
 from tfreps._src.models.bert import BertEncoder
 from tfreps._src.models.bert_pretrainer import BertPretrainer
 from tfreps._src.models.bilm_pretrainer import BiLMPretrainer
@@ -33,7 +33,6 @@ from tfreps._src.models.elmo import Elmo
 from tfreps._src.models.hmm import HMMTagger
 from tfreps._src.models.many_langs import ManyLangsBiLM
 from tfreps._src.models.precision import bfloat16_is_slow
-from tfreps._src.models.published_bilm import InitialState
 from tfreps._src.models.sentence_embedder import SentenceEmbedder
 from tfreps._src.models.tagger import Tagger
 from tfreps._src.models.whole_model import WholeModel

@@ -10,12 +10,11 @@ from tfreps._src.files.argument_checks import as_list
 from tfreps._src.inference.loaded_model import LoadedModel
 from tfreps._src.inference.outputs import TextVectors
 from tfreps._src.inference.sentence_encoder import BATCH_TOKENS, Layers, SentenceEncoder
-from tfreps._src.models.any_bilm import AnyBiLM
+from tfreps._src.models.any_bilm import AnyBiLM, InitialState
 from tfreps._src.models.bilm import BiLM
 from tfreps._src.models.bilm_pretrainer import BiLMPretrainer
 from tfreps._src.models.elmo import Elmo
 from tfreps._src.models.many_langs import ManyLangsBiLM
-from tfreps._src.models.published_bilm import InitialState
 from tfreps._src.text.vocabulary import Vocabulary
 
 

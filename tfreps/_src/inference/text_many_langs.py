@@ -3,9 +3,9 @@
 import os
 
 from tfreps._src.inference.text_bilm import TextBiLM
+from tfreps._src.models.any_bilm import InitialState
 from tfreps._src.models.elmo import Elmo
 from tfreps._src.models.many_langs import ManyLangsBiLM
-from tfreps._src.models.published_bilm import InitialState
 from tfreps._src.text.word_char_ids import WordCharIndexer
 
 

@@ -1,7 +1,7 @@
 """AnyBiLM: base class of biLMs, with `call` and the LSTM states that it starts from."""
 
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import keras
 import tensorflow as tf
@@ -13,10 +13,10 @@ from tfreps._src.layers.ops.configurable import shared_options
 from tfreps._src.layers.ops.masks import after
 from tfreps._src.models.copy_weights import copy_weights
 from tfreps._src.models.features import check_features, feature
-from tfreps._src.models.published_bilm import InitialState
 from tfreps._src.models.whole_model import WholeModel
 from tfreps._src.text.char_ids import add_boundaries
 
+InitialState = Literal["zero", "warm", "carry"]
 INITIAL_STATES = "zero", "warm", "carry"
 Copy = TypeVar("Copy", bound="AnyBiLM")
 

@@ -1,5 +1,6 @@
 """BertEncoder: the Transformer encoder of BERT and of aespresso's models."""
 
+import os
 from typing import Any
 
 import keras
@@ -23,7 +24,7 @@ from tfreps._src.layers.transformer import (
     read_blocks,
 )
 from tfreps._src.models.features import feature, with_optional
-from tfreps._src.models.published_bert import PublishedEncoder
+from tfreps._src.models.preset_methods import FILES, Model, read_files
 from tfreps._src.models.whole_model import WholeModel
 
 # Name of an input in other libraries -> its name in tfreps.
@@ -37,7 +38,7 @@ FOREIGN = {
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class BertEncoder(PublishedEncoder, WholeModel, keras.Model):
+class BertEncoder(WholeModel, keras.Model):
     """BERT encoder: `num_layers` Transformer layers over token ids and segment ids.
 
         x_0 = dropout(embedding_norm(token_table[id] + position_p + segment_table[segment]))
@@ -282,6 +283,84 @@ class BertEncoder(PublishedEncoder, WholeModel, keras.Model):
                 attention.query_key_value, attention.combine, block.expand, block.contract
             ):  # fmt: skip
                 dense.enable_lora(rank)
+
+    @classmethod
+    def from_pretrained(
+        cls: type[Model],
+        source: str | os.PathLike[str],
+        *,
+        num_layers: int | None = None,
+        max_sequence_length: int | None = None,
+        pooler: bool | None = None,
+        dropout: float | None = None,
+        attention_dropout: float | None = None,
+        activation: str | None = None,
+        trainable: bool | None = None,
+        dtype: str | keras.DTypePolicy | None = None,
+        **options: Any,
+    ) -> Model:
+        """Loads a published checkpoint from Google, Hugging Face or aespresso.
+
+        Heads are not loaded. If an option is `None` (the default), the value of the checkpoint is
+        used.
+
+        Args:
+            source: str or path-like. A folder with `bert_config.json` and `bert_model.ckpt`
+                (Google, TF 1); a folder with `config.json` and `model.safetensors`, or
+                `pytorch_model.bin`, or the index of several files (Hugging Face's BERT, DistilBERT
+                and ELECTRA); or aespresso's `bert.model.epoch.N`, also as a `.safetensors` file.
+                As in `from_preset`, it may also be in a zip archive, or be given by its name or
+                address.
+            num_layers: int. Number of layers to load, from the first one on.
+            max_sequence_length: int. Number of positions to load, from the first one on.
+            pooler: bool. Whether to load the pooler.
+            dropout: float in [0, 1). Dropout rate, as in `BertEncoder`.
+            attention_dropout: float in [0, 1). Dropout rate of the attention probabilities.
+            activation: str. Activation of the feed-forward networks.
+            trainable: bool. Whether the model is trainable.
+            dtype: str or `keras.DTypePolicy`. Data type of the model.
+            **options: Further options of `BertEncoder` that replace those of the checkpoint. The
+                sizes of the checkpoint's arrays cannot be changed. aespresso's files do not store
+                `num_heads` or `normalize_positions`, which default to 12 and `True` here.
+
+        Returns:
+            `BertEncoder` with the weights of the source.
+
+        Raises:
+            ValueError: If a file is missing, incomplete or damaged, if the files do not match each
+                other, if the checkpoint's configuration has an unsupported option (the message
+                names it), if the files belong to a different network, or if an option does not
+                match the arrays.
+
+        Reference: google-research/bert, "modeling.py"; transformers, "models/bert".
+
+        Example:
+        >>> from tfreps.models import BertEncoder
+        >>> bert = BertEncoder(vocabulary_size=9, hidden_dim=8, num_layers=2, num_heads=2)
+        >>> bert.save_pretrained("bert_tiny")
+        >>> len(BertEncoder.from_pretrained("bert_tiny", num_layers=1).blocks)
+        1
+        """
+        return read_files("from_pretrained", locals())
+
+    def save_pretrained(self, folder: str | os.PathLike[str]) -> None:
+        """Writes `config.json` and `model.safetensors` for Hugging Face transformers.
+
+        `BertModel` can load the folder. An encoder without a segment table is written for
+        `DistilBertModel`, and one with an `embedding_dim` of its own or with
+        `pooler_activation="gelu"` for `ElectraModel`. Sinusoidal positions are written as a table
+        of `max_sequence_length` rows.
+
+        Args:
+            folder: str or path-like. Folder to write to; created if it does not exist.
+
+        Raises:
+            ValueError: If this class does not support the model, for example because of
+                `normalize_first=True`, quantized weights, or a pooler in an encoder for
+                `DistilBertModel` or `ElectraModel`, or if the folder contains
+                `model.safetensors.index.json`.
+        """
+        FILES["save_pretrained"](self, folder)
 
     def _read(self, features, training, kept=None):
         """Returns the list that `read_blocks` returns, and the mask: bool `[B, T]`.

@@ -1,5 +1,6 @@
 """BertPretrainer: masked-token and next-sentence tasks on a BertEncoder."""
 
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,11 +17,11 @@ from tfreps._src.metrics.perplexity import Perplexity
 from tfreps._src.models.bert import BertEncoder
 from tfreps._src.models.features import feature
 from tfreps._src.models.own_loss import TARGETS_IN_FEATURES, OwnLossModel, features_of
-from tfreps._src.models.published_bert import PublishedPretrainer
+from tfreps._src.models.preset_methods import FILES, Model, read_files
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class BertPretrainer(PublishedPretrainer, OwnLossModel, keras.Model):
+class BertPretrainer(OwnLossModel, keras.Model):
     """BERT's two pre-training tasks on one encoder: masked tokens and next sentences.
 
         h_m = sequence_output at the m-th masked position
@@ -158,6 +159,67 @@ class BertPretrainer(PublishedPretrainer, OwnLossModel, keras.Model):
             loss += tf.reduce_sum(nll) / tf.maximum(count, 1.0)
             self._update("next_sentence", nll, hits)
         return loss
+
+    @classmethod
+    def from_pretrained(
+        cls: type[Model],
+        source: str | os.PathLike[str],
+        next_sentence: bool | None = None,
+        *,
+        num_layers: int | None = None,
+        max_sequence_length: int | None = None,
+        dropout: float | None = None,
+        attention_dropout: float | None = None,
+        trainable: bool | None = None,
+        dtype: str | keras.DTypePolicy | None = None,
+        **options: Any,
+    ) -> Model:
+        """Loads the encoder and the heads of a published checkpoint.
+
+        This method accepts the same checkpoints as `BertEncoder.from_pretrained`. If the second
+        sentence follows the first, the next-sentence label is 0 in checkpoints from Google and
+        Hugging Face, and 1 in those from aespresso.
+
+        Args:
+            source: str or path-like. Checkpoint with a masked-token head; see
+                `BertEncoder.from_pretrained`.
+            next_sentence: bool. Whether to load the next-sentence head. If `None` (the default), it
+                is loaded if the checkpoint contains it.
+            num_layers, max_sequence_length, dropout: As in `BertEncoder.from_pretrained`.
+            attention_dropout, trainable, dtype: As in `BertEncoder.from_pretrained`.
+            **options: Further options of the encoder that replace those of the checkpoint.
+
+        Returns:
+            `BertPretrainer` with the weights of the source.
+
+        Raises:
+            ValueError: If `BertEncoder.from_pretrained` rejects the checkpoint, if the masked-token
+                head or a requested next-sentence head is missing, if `pooler=False` is passed and a
+                next-sentence head is loaded, or if the masked-token head does not share the token
+                table or the activation of the encoder.
+        """
+        return read_files("from_pretrained", locals())
+
+    def save_pretrained(self, folder: str | os.PathLike[str], next_label: int = 0) -> None:
+        """Writes a folder that `BertForPreTraining` of Hugging Face transformers can load.
+
+        Without the next-sentence task, the folder is for `BertForMaskedLM`, or for
+        `DistilBertForMaskedLM` or `ElectraForMaskedLM` (the generator of ELECTRA); see
+        `BertEncoder.save_pretrained`. The latter two have no next-sentence head.
+
+        Args:
+            folder: str or path-like. Folder to write to; created if it does not exist.
+            next_label: int. Label, 0 or 1, that this model uses if the second sentence follows the
+                first. In the folder, this label is always 0, as in transformers. Defaults to 0.
+
+        Raises:
+            ValueError: If `next_label` is not 0 or 1, if Hugging Face transformers does not support
+                the encoder (see `BertEncoder.save_pretrained`), if the encoder is a DistilBERT or
+                ELECTRA and the model has a next-sentence head or an `activation` that the family's
+                masked-token head does not use, or if the folder contains
+                `model.safetensors.index.json`.
+        """
+        FILES["save_pretrained"](self, folder, next_label)
 
     def _token_logits(self, x):
         dim = self.encoder.table_dim

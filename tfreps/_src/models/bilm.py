@@ -1,5 +1,6 @@
 """BiLM: the token encoder and the bidirectional LSTMs of ELMo."""
 
+import os
 from typing import Any
 
 import keras
@@ -11,8 +12,8 @@ from tfreps._src.layers.ops.annotations import Activation, Filters
 from tfreps._src.layers.ops.configurable import shared_options
 from tfreps._src.layers.ops.masks import checked_ids
 from tfreps._src.layers.ops.table_rows import distinct_rows
-from tfreps._src.models.any_bilm import AnyBiLM
-from tfreps._src.models.published_bilm import InitialState, PublishedBiLM
+from tfreps._src.models.any_bilm import AnyBiLM, InitialState
+from tfreps._src.models.preset_methods import FILES, Model, read_files
 from tfreps._src.text.char_ids import character_ids, sentence_end_ids, sentence_start_ids
 from tfreps._src.text.tokenizers import split_tokens
 
@@ -21,7 +22,7 @@ findings , before the end of the year .".split()
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class BiLM(PublishedBiLM, AnyBiLM):
+class BiLM(AnyBiLM):
     """Bidirectional language model of ELMo, without its softmax.
 
         layer 0:  [token, token],  token = CharCNN(characters)  (or an embedding of the id)
@@ -161,6 +162,75 @@ class BiLM(PublishedBiLM, AnyBiLM):
                 dtype=self.variable_dtype,
             )
         self._add_layers(token_encoder)
+
+    @classmethod
+    def from_pretrained(
+        cls: type[Model],
+        source: str | os.PathLike[str],
+        weights_file: str | os.PathLike[str] | None = None,
+        initial_state: InitialState = "zero",
+        embedding_file: str | os.PathLike[str] | None = None,
+        *,
+        max_batch_size: int | None = None,
+        dropout: float | None = None,
+        trainable: bool | None = None,
+        dtype: str | keras.DTypePolicy | None = None,
+        **options: Any,
+    ) -> Model:
+        """Loads a biLM from published ELMo weights or from a training folder of bilm-tf.
+
+        Args:
+            source: str or path-like. Path of an `options.json` of bilm-tf or AllenNLP; a folder
+                with one such file and its weights; or a training folder of bilm-tf (TensorFlow 1),
+                whose newest checkpoint is loaded without its softmax; or a zip archive, name or
+                address, as in `from_preset`. The HDF5 weights must be next to the options:
+                `weights.hdf5`, `X_weights.hdf5` for `X_options.json`, or the only other HDF5 file.
+            weights_file: str or path-like. Path of the HDF5 weights if they are elsewhere, or
+                relative to the folder of the options. Defaults to `None`.
+            initial_state: `"zero"`, `"warm"` or `"carry"`; see `BiLM`. With `"warm"`, `warm_up` is
+                called and reads the default sentence. Defaults to `"zero"`.
+            embedding_file: str or path-like. Path of the HDF5 file that bilm-tf's
+                `dump_token_embeddings` wrote. The model then reads token ids instead of character
+                ids. Defaults to `None`.
+            max_batch_size: int. Largest batch size with `initial_state="carry"`. If `None` (the
+                default), it is 128.
+            dropout: float in [0, 1). Dropout rate of the input of each LSTM layer. If `None` (the
+                default), it is 0 or, for a training folder, the rate in the options of the folder.
+            trainable: bool. Whether the model is trainable. If `None` (the default), it is.
+            dtype: str or `keras.DTypePolicy`. Data type of the model. If `None` (the default), it
+                is Keras's default.
+            **options: Further options of `BiLM` that replace those of the source.
+
+        Returns:
+            `BiLM` with the weights of the source.
+
+        Raises:
+            ValueError: If a file is missing or damaged, an option is missing or invalid, or the
+                files do not match each other. The error message names the file or the array.
+
+        Example:
+        >>> from tfreps.models import BiLM
+        >>> small = BiLM(filters=[[1, 8]], units=8, projection_dim=4)
+        >>> small.save_pretrained("elmo_mine")
+        >>> BiLM.from_pretrained("elmo_mine", initial_state="warm").filters
+        [[1, 8]]
+        """
+        return read_files("from_pretrained", locals())
+
+    def save_pretrained(self, folder: str | os.PathLike[str]) -> None:
+        """Writes `options.json` and `weights.hdf5` for bilm-tf and AllenNLP.
+
+        Args:
+            folder: str or path-like. Folder to write to; created if it does not exist.
+
+        Warns:
+            UserWarning: If AllenNLP cannot load the model.
+
+        Raises:
+            ValueError: If the model is unidirectional or has an option that the format does not
+                support.
+        """
+        FILES["save_pretrained"](self, folder)
 
     @property
     def _ids_name(self):

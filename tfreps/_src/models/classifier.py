@@ -1,6 +1,7 @@
 """Classifier: any encoder with pooling and a softmax over labels."""
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import keras
@@ -22,13 +23,13 @@ from tfreps._src.metrics.sentence_loss import SentenceLoss
 from tfreps._src.models.keras_encoder import check_masks, encoded, width_of
 from tfreps._src.models.linear_encoder import LinearEncoder
 from tfreps._src.models.own_loss import METRICS, SentenceLossModel, checked_y, mean_of_rows
-from tfreps._src.models.published_heads import PublishedClassifier
+from tfreps._src.models.preset_methods import FILES, Model, read_files
 
 POOLINGS = *LAYER_POOLINGS, "pooled_output"
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class Classifier(PublishedClassifier, SentenceLossModel, keras.Model):
+class Classifier(SentenceLossModel, keras.Model):
     """Text classifier: an encoder, pooling and a softmax over labels.
 
         v = pool(sequence_output)       (or the encoder's own `pooled_output`)
@@ -191,6 +192,76 @@ class Classifier(PublishedClassifier, SentenceLossModel, keras.Model):
             )
         outputs = encoded(self.encoder, features)
         return self.pool._attention(tf.cast(outputs["sequence_output"], "float32"), outputs["mask"])
+
+    @classmethod
+    def from_pretrained(
+        cls: type[Model],
+        source: str | os.PathLike[str],
+        labels: Sequence[str] | None = None,
+        encoder_options: Mapping[str, Any] | None = None,
+        next_sentence: bool = False,
+        *,
+        dropout: float | None = None,
+        class_weights: Sequence[float] | None = None,
+        trainable: bool | None = None,
+        dtype: str | keras.DTypePolicy | None = None,
+        **options: Any,
+    ) -> Model:
+        """Loads a published BERT classifier: the encoder and its head.
+
+        To put a new head on an encoder instead, use
+        `Classifier(BertEncoder.from_pretrained(source), labels)`.
+
+        Args:
+            source: str or path-like. Checkpoint with a classification head, written by
+                `BertForSequenceClassification`, `DistilBertForSequenceClassification` or
+                `ElectraForSequenceClassification` of Hugging Face transformers or by Google's
+                `run_classifier.py`; with `next_sentence`, any checkpoint with a next-sentence head.
+                `BertEncoder.from_pretrained` describes the files.
+            labels: sequence of str. Label names. If `None` (the default), the checkpoint's names
+                are used, or `LABEL_0`, `LABEL_1` and so on if it has none.
+            encoder_options: dict. Options of the encoder that replace those of the checkpoint.
+                Defaults to `None`.
+            next_sentence: bool. Whether to load the next-sentence head of pre-training, as in
+                `BertForNextSentencePrediction`, instead of a classification head. Unless `labels`
+                is given, the labels are `"next"` and `"other"`, in the order of the checkpoint.
+                Defaults to `False`.
+            dropout: float in [0, 1). Dropout rate of the head's input. If `None` (the default), it
+                is the checkpoint's rate.
+            class_weights: sequence of float. Factors of the losses, as in `Classifier`. Defaults to
+                `None`.
+            trainable: bool. Whether the model is trainable. If `None` (the default), it is.
+            dtype: str or `keras.DTypePolicy`. Data type of the head. If `None` (the default), it is
+                Keras's default.
+            **options: Further options of `Classifier`, except `pooling`, `hidden_units` and
+                `linear`: the head is a single dense layer over the pooled output.
+
+        Returns:
+            `Classifier` with the weights of the source.
+
+        Raises:
+            ValueError: If `BertEncoder.from_pretrained` rejects the checkpoint, the head is missing
+                or does not choose one of several labels, or an option does not match the head.
+        """
+        return read_files("from_pretrained", locals())
+
+    def save_pretrained(self, folder: str | os.PathLike[str]) -> None:
+        """Writes a folder for Hugging Face transformers.
+
+        `BertForSequenceClassification` can load the folder, or the class of DistilBERT or ELECTRA
+        if `BertEncoder.save_pretrained` would write the encoder for that family. The pooler of the
+        encoder is then the first dense layer of the head.
+
+        Args:
+            folder: str or path-like. Folder to write to; created if it does not exist.
+
+        Raises:
+            ValueError: If the encoder is neither a `BertEncoder` nor a `PieceEncoder` around one,
+                `BertEncoder.save_pretrained` rejects it for a reason other than its pooler, the
+                pooling is not `"pooled_output"`, the model has a hidden layer, a linear model or a
+                temperature other than 1, or the folder contains `model.safetensors.index.json`.
+        """
+        FILES["save_pretrained"](self, folder)
 
     def compute_loss(
         self,

@@ -1,5 +1,6 @@
 """Elmo: learned mixes of the layers of a BiLM."""
 
+import os
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -12,7 +13,7 @@ from tfreps._src.layers.scalar_mix import ScalarMix
 from tfreps._src.models.bilm import BiLM
 from tfreps._src.models.copy_weights import changed_copy
 from tfreps._src.models.many_langs import ManyLangsBiLM
-from tfreps._src.models.published_bilm import PublishedElmo
+from tfreps._src.models.preset_methods import Model, read_files
 from tfreps._src.models.whole_model import WholeModel
 
 # Epsilon of the layer norm in each original implementation; see ScalarMix.
@@ -20,7 +21,7 @@ LAYER_NORMS = {None: 0.0, "bilm_tf": 1e-12, "allennlp": 1e-13}
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class Elmo(PublishedElmo, WholeModel, keras.Model):
+class Elmo(WholeModel, keras.Model):
     """Contextual token vectors of ELMo: independent mixes of the layers of a biLM.
 
         elmo_k = dropout(gamma_k * sum_l softmax(w_k)_l * layer_l)
@@ -165,6 +166,44 @@ class Elmo(PublishedElmo, WholeModel, keras.Model):
             "layer_outputs": layers,
             "mask": mask,
         }
+
+    @classmethod
+    def from_preset(
+        cls: type[Model],
+        source: str | os.PathLike[str],
+        *,
+        num_output_representations: int | None = None,
+        dropout: float | None = None,
+        keep_sentence_boundaries: bool | None = None,
+        fine_tune: bool | None = None,
+        layer_norm: Literal["bilm_tf", "allennlp"] | None = None,
+        l2: float | None = None,
+        top_only: bool | None = None,
+        mix_weights: Sequence[float] | None = None,
+        **options: Any,
+    ) -> Model:
+        """Loads an `Elmo`, or loads a biLM and creates a new `Elmo` with it.
+
+        The options are those of the new `Elmo`. An option that is `None` (the default) has the
+        default value of `Elmo`.
+
+        Args:
+            source: str or path-like. A source that `BiLM.from_preset` or
+                `ManyLangsBiLM.from_preset` reads. If it contains an `Elmo`, this is returned, and
+                options cannot be passed.
+            num_output_representations, dropout, keep_sentence_boundaries: As in `Elmo`.
+            fine_tune, layer_norm, l2, top_only, mix_weights: As in `Elmo`.
+            **options: Options of `keras.Model`, such as `name`.
+
+        Returns:
+            `Elmo`: the one in the source, or a new one on the biLM in the source.
+
+        Raises:
+            ValueError: If the source cannot be found or downloaded, if it contains no biLM, or if
+                options are passed that do not apply to it.
+            OSError: If the disk is full.
+        """
+        return read_files("from_preset", locals())
 
     def _input_signatures(self):
         """Returns the input specs of the biLM; see `ExportMethods._input_signatures`."""

@@ -1,5 +1,6 @@
 """ManyLangsBiLM: the biLM of ELMoForManyLangs, which reads words and Unicode characters."""
 
+import os
 from typing import Any
 
 import keras
@@ -8,8 +9,8 @@ from tfreps._src.files.argument_checks import check_integers
 from tfreps._src.layers.ops.annotations import Activation, Filters
 from tfreps._src.layers.ops.configurable import shared_options
 from tfreps._src.layers.word_char_cnn import WordCharCNNEncoder
-from tfreps._src.models.any_bilm import AnyBiLM
-from tfreps._src.models.published_bilm import InitialState, PublishedManyLangs
+from tfreps._src.models.any_bilm import AnyBiLM, InitialState
+from tfreps._src.models.preset_methods import Model, read_files
 from tfreps._src.text.word_char_ids import (
     LEAST_CHARACTERS,
     SPECIAL_CHARACTERS,
@@ -19,7 +20,7 @@ from tfreps._src.text.word_char_ids import (
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class ManyLangsBiLM(PublishedManyLangs, AnyBiLM):
+class ManyLangsBiLM(AnyBiLM):
     """Bidirectional language model of ELMoForManyLangs, without its softmax.
 
         layer 0:  [token, token],  token = WordCharCNN(word, characters)
@@ -135,6 +136,40 @@ class ManyLangsBiLM(PublishedManyLangs, AnyBiLM):
         common = {"dtype": self.dtype_policy, "trainable": self.trainable}
         options = shared_options(self, WordCharCNNEncoder)
         self._add_layers(WordCharCNNEncoder(**options, **common, name="token_encoder"))
+
+    @classmethod
+    def from_pretrained(
+        cls: type[Model],
+        source: str | os.PathLike[str],
+        initial_state: InitialState = "zero",
+        *,
+        max_batch_size: int | None = None,
+        dropout: float | None = None,
+        trainable: bool | None = None,
+        dtype: str | keras.DTypePolicy | None = None,
+    ) -> Model:
+        """Loads a published model of ELMoForManyLangs.
+
+        Args:
+            source: str or path-like. Folder or archive of the model, or its name or address.
+            initial_state: `"zero"`, `"warm"` or `"carry"`; see `ManyLangsBiLM`. With `"warm"`,
+                `warm_up` is called. Defaults to `"zero"`.
+            max_batch_size: int. Largest batch size with `initial_state="carry"`. If `None` (the
+                default), it is 128.
+            dropout: float in [0, 1). Dropout rate of the input of each LSTM layer. If `None` (the
+                default), it is 0.
+            trainable: bool. Whether the model is trainable. If `None` (the default), it is.
+            dtype: str or `keras.DTypePolicy`. Data type of the model. If `None` (the default), it
+                is Keras's default.
+
+        Returns:
+            `ManyLangsBiLM` with the weights of the source.
+
+        Raises:
+            ValueError: If a file is missing or damaged, an option is missing or invalid, or the
+                files do not belong together. The error message names the file or the array.
+        """
+        return read_files("from_pretrained", locals())
 
     @property
     def _ids_name(self):

@@ -1,36 +1,36 @@
 """PresetMethods: loading a model from a preset, and storing and uploading it."""
 
 import os
-from types import ModuleType
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 Model = TypeVar("Model", bound="PresetMethods")
 
+# Functions that read and write the files of models, by name. `runs/model_files.py`, which is above
+# `models/` and imports it, adds them when it is imported, as `tfreps.models` does.
+FILES: dict[str, Callable[..., Any]] = {}
 
-def model_files() -> ModuleType:
-    """Returns the module `runs.model_files`.
 
-    It is imported here because it imports models: at the top, the import would be circular.
+def read_files(name: str, arguments: dict[str, Any]) -> Any:
+    """Calls the function `name` of `FILES` with the arguments of a class method of this name.
+
+    `arguments` are the `locals()` of the class method: `cls`, `source`, its options, which are not
+    passed if they are `None`, and `options`, a dict of further options, if it takes these.
     """
-    from tfreps._src.runs import model_files
-
-    return model_files
-
-
-def given(**options: object) -> dict[str, Any]:
-    """Returns the options that are not `None`."""
-    return {name: value for name, value in options.items() if value is not None}
+    further = arguments.pop("options", {})
+    cls, source = arguments.pop("cls"), arguments.pop("source")
+    given = {option: value for option, value in arguments.items() if value is not None}
+    return FILES[name](cls, source, **given, **further)
 
 
 class PresetMethods:
     """Mixin with the methods `from_preset`, `save_to_preset` and `upload_preset` of all models.
 
-    Classes with published weights override `from_preset`: see `published_bilm` and
-    `published_bert`.
+    Classes with published weights also have the methods `from_pretrained` and `save_pretrained`.
     """
 
     @classmethod
-    def from_preset(cls: type[Model], source: str | os.PathLike[str]) -> Model:
+    def from_preset(cls: type[Model], source: str | os.PathLike[str], **options: Any) -> Model:
         """Loads a model by name, from the Hugging Face Hub, from a URL or from a path.
 
         If the source contains a larger model, such as a `Classifier` on a `BertEncoder`, the first
@@ -42,14 +42,16 @@ class PresetMethods:
                 TensorFlow reads, such as `"gs://bucket/folder"`; or a local file, folder or zip
                 archive. The source must contain what `save_to_preset` or a tfreps command wrote, a
                 `.keras` file, or published weights in a format that `from_pretrained` of the class
-                reads (for `Elmo`, `BiLM.from_pretrained`).
+                reads.
+            **options: Options of `from_pretrained` of the class. They apply only to published
+                weights.
 
         Returns:
             The model.
 
         Raises:
             ValueError: If the source cannot be found or downloaded, or if it contains no model of
-                this class.
+                this class, or if options are passed that do not apply to it.
             OSError: If the disk is full.
 
         Example:
@@ -59,7 +61,7 @@ class PresetMethods:
         >>> TextCNN.from_preset("my_text_cnn").num_filters
         4
         """
-        return model_files().from_preset(cls, source)
+        return FILES["from_preset"](cls, source, **options)
 
     def save_to_preset(self, folder: str | os.PathLike[str]) -> None:
         """Writes the model to a folder that `from_preset` and `tfreps.load` read.
@@ -76,7 +78,7 @@ class PresetMethods:
             ValueError: If the folder exists and is not empty, or the model cannot be stored.
             OSError: If the folder cannot be written.
         """
-        model_files().save_to_preset(self, folder)
+        FILES["save_to_preset"](self, folder)
 
     def upload_preset(
         self, address: str, message: str = "Upload with tfreps", private: bool | None = None
@@ -102,4 +104,4 @@ class PresetMethods:
                 fails.
             OSError: If the temporary folder cannot be written.
         """
-        return model_files().upload_preset(self, address, message, private)
+        return FILES["upload_preset"](self, address, message, private)

@@ -1,5 +1,6 @@
 """SentenceEmbedder: any encoder with pooling, which computes one vector per text."""
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ from tfreps._src.layers.pooling import POOLINGS, Pooling
 from tfreps._src.metrics.sentence_loss import SentenceLoss
 from tfreps._src.models.keras_encoder import check_masks, encoded, width_of
 from tfreps._src.models.own_loss import SentenceLossModel, mean_of_rows
-from tfreps._src.models.published_embedder import PublishedEmbedder
+from tfreps._src.models.preset_methods import FILES, Model, read_files
 
 TEXTS = "first", "second", "third"  # keys of a batch of pairs or triples
 OUT_OF_RANGE = "`y` must be similarities from -1 to 1. Divide scores by the highest possible one."
@@ -21,7 +22,7 @@ DENSE = {"units", "activation", "use_bias"}  # names of the options of a dense l
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class SentenceEmbedder(PublishedEmbedder, SentenceLossModel, keras.Model):
+class SentenceEmbedder(SentenceLossModel, keras.Model):
     """Model that computes one vector per text: an encoder, pooling, dense layers, normalization.
 
         v = [pool_1(sequence_output), pool_2(sequence_output), ...]
@@ -133,6 +134,60 @@ class SentenceEmbedder(PublishedEmbedder, SentenceLossModel, keras.Model):
         texts = [features[name] for name in TEXTS if name in features]
         found = [self._vectors(text, training) for text in texts]
         return {"vectors": tf.stack(found, axis=1)}  # [B, 2 or 3, D]
+
+    @classmethod
+    def from_pretrained(
+        cls: type[Model],
+        source: str | os.PathLike[str],
+        *,
+        encoder_options: Mapping[str, Any] | None = None,
+        scale: float | None = None,
+        trainable: bool | None = None,
+        dtype: str | keras.DTypePolicy | None = None,
+    ) -> Model:
+        """Loads a published model of sentence-transformers.
+
+        `tfreps.load` also reads the vocabulary, the maximum length and the prompts.
+
+        Args:
+            source: str or path-like. Folder with `modules.json`, whose modules are a Transformer (a
+                BERT, DistilBERT or ELECTRA; see `BertEncoder.from_pretrained`), a Pooling, any
+                number of Dense and, optionally, a Normalize. As in `from_preset`, it may also be in
+                a zip archive, or be given by its name or address.
+            encoder_options: dict. Options of the encoder that replace those of the folder. A pooler
+                is not loaded unless they contain `pooler=True`. Defaults to `None`.
+            scale: float. Factor of the cosines in training, as in `SentenceEmbedder`. If `None`
+                (the default), it is 20.0.
+            trainable: bool. Whether the model is trainable. If `None` (the default), it is.
+            dtype: str or `keras.DTypePolicy`. Data type of the layers after the encoder. If `None`
+                (the default), it is Keras's default.
+
+        Returns:
+            `SentenceEmbedder` with the weights of the source.
+
+        Raises:
+            ValueError: If the folder has other modules or another order of modules, another kind of
+                pooling or another activation (the message names it), if a file of a module is
+                missing or damaged, or if `BertEncoder.from_pretrained` rejects the Transformer.
+
+        Reference: sentence-transformers, "models/Transformer.py", "models/Pooling.py".
+        """
+        return read_files("from_pretrained", locals())
+
+    def save_pretrained(self, folder: str | os.PathLike[str]) -> None:
+        """Writes a folder for sentence-transformers, without the vocabulary.
+
+        `save_pretrained` of the object that `tfreps.load` returns also writes the vocabulary, the
+        maximum length and the prompts.
+
+        Args:
+            folder: str or path-like. Folder to write to; created if it does not exist.
+
+        Raises:
+            ValueError: If the encoder is not a `BertEncoder`, if `BertEncoder.save_pretrained`
+                rejects it, or if sentence-transformers has no such pooling or activation.
+        """
+        FILES["save_pretrained"](self, folder)
 
     def _vectors(self, features, training):
         outputs = encoded(self.encoder, features, training)

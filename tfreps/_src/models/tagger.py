@@ -1,6 +1,7 @@
 """Tagger: any encoder with a softmax or a CRF, trained by Keras's `fit`."""
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import keras
@@ -24,15 +25,16 @@ from tfreps._src.metrics.token_accuracy import TokenAccuracy
 from tfreps._src.models.keras_encoder import check_masks, encoded, width_of
 from tfreps._src.models.linear_encoder import LinearEncoder
 from tfreps._src.models.own_loss import SentenceLossModel, checked_y, mean_of_rows
-from tfreps._src.models.published_heads import PublishedTagger
+from tfreps._src.models.preset_methods import FILES, Model, read_files
 from tfreps._src.models.sentence_tagger import SentenceTagger
 from tfreps._src.text.tags.tag_schemes import Scheme, allowed_transitions
 
+Constrain = Literal["both", "decode", "none"]
 CONSTRAIN = "both", "decode", "none"
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class Tagger(SentenceTagger, PublishedTagger, SentenceLossModel, keras.Model):
+class Tagger(SentenceTagger, SentenceLossModel, keras.Model):
     """Sequence tagger: an encoder, a dense layer and a CRF or a softmax.
 
         emissions_t = dropout(sequence_output_t) @ kernel + bias [+ linear_t]
@@ -142,7 +144,7 @@ class Tagger(SentenceTagger, PublishedTagger, SentenceLossModel, keras.Model):
         tags: Sequence[str],
         scheme: Scheme | None = None,
         use_crf: bool = True,
-        constrain: Literal["both", "decode", "none"] = "both",
+        constrain: Constrain = "both",
         dropout: float = 0.5,
         transition_learning_rate_factor: float = 1.0,
         use_projection: bool = True,
@@ -264,6 +266,74 @@ class Tagger(SentenceTagger, PublishedTagger, SentenceLossModel, keras.Model):
             float32, shape `[B]`.
         """
         return self._inferred(chain.log_normalizer, features)
+
+    @classmethod
+    def from_pretrained(
+        cls: type[Model],
+        source: str | os.PathLike[str],
+        tags: Sequence[str] | None = None,
+        encoder_options: Mapping[str, Any] | None = None,
+        *,
+        scheme: Scheme | None = None,
+        use_crf: bool = False,
+        constrain: Constrain | None = None,
+        dropout: float | None = None,
+        trainable: bool | None = None,
+        dtype: str | keras.DTypePolicy | None = None,
+        **options: Any,
+    ) -> Model:
+        """Loads a published BERT tagger: the encoder and its head.
+
+        To put a new head on an encoder instead, use
+        `Tagger(BertEncoder.from_pretrained(source), tags)`.
+
+        Args:
+            source: str or path-like. Checkpoint with a token-classification head, written by
+                `BertForTokenClassification`, `DistilBertForTokenClassification` or
+                `ElectraForTokenClassification` of Hugging Face transformers.
+                `BertEncoder.from_pretrained` describes the files.
+            tags: sequence of str. Tag names. If `None` (the default), the checkpoint's names are
+                used, or `LABEL_0`, `LABEL_1` and so on if it has none.
+            encoder_options: dict. Options of the encoder that replace those of the checkpoint.
+                Defaults to `None`.
+            scheme: str. Tag scheme, as in `Tagger`. If `None` (the default), the tags do not form
+                spans.
+            use_crf: bool. Whether to add a CRF, whose scores are newly initialized. Otherwise, the
+                tagger has a softmax, like the checkpoint. Defaults to `False`.
+            constrain: str. Which transitions are forbidden, as in `Tagger`. If `None` (the
+                default), it is `"both"`.
+            dropout: float in [0, 1). Dropout rate of the head's input. If `None` (the default), it
+                is the checkpoint's rate.
+            trainable: bool. Whether the model is trainable. If `None` (the default), it is.
+            dtype: str or `keras.DTypePolicy`. Data type of the head. If `None` (the default), it is
+                Keras's default.
+            **options: Further options of `Tagger`.
+
+        Returns:
+            `Tagger` with the weights of the source.
+
+        Raises:
+            ValueError: If `BertEncoder.from_pretrained` rejects the checkpoint, the checkpoint has
+                no such head, or an option does not match the head.
+        """
+        return read_files("from_pretrained", locals())
+
+    def save_pretrained(self, folder: str | os.PathLike[str]) -> None:
+        """Writes a folder that `BertForTokenClassification` of Hugging Face transformers can load.
+
+        The folder of a DistilBERT or ELECTRA is for the class of that family; see
+        `BertEncoder.save_pretrained`.
+
+        Args:
+            folder: str or path-like. Folder to write to; created if it does not exist.
+
+        Raises:
+            ValueError: If the encoder is neither a `BertEncoder` nor a `PieceEncoder` around one,
+                `BertEncoder.save_pretrained` rejects it, the model has a CRF, no projection, a
+                linear model or a temperature other than 1, or the folder contains
+                `model.safetensors.index.json`.
+        """
+        FILES["save_pretrained"](self, folder)
 
     def compute_loss(
         self,

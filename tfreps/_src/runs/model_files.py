@@ -28,6 +28,7 @@ from tfreps._src.models.classifier import Classifier
 from tfreps._src.models.elmo import Elmo
 from tfreps._src.models.hmm import HMMTagger
 from tfreps._src.models.many_langs import ManyLangsBiLM
+from tfreps._src.models.preset_methods import FILES
 from tfreps._src.models.sentence_embedder import SentenceEmbedder
 from tfreps._src.models.tagger import Tagger
 from tfreps._src.models.whole_model import WholeModel
@@ -76,7 +77,8 @@ def from_preset(cls: type[Model], source: str | os.PathLike[str], **options: Any
     kinds, read = _reader(cls)
     with locate(source, RUN, KERAS_FILE, *kinds) as found:
         if found.kind in kinds:
-            return read(found, **options)
+            published = getattr(cls, "from_pretrained", None)
+            return published(found.path, **options) if published else read(found, **options)
         model = found.open()
         return _part(cls, model.load_model() if found.kind is RUN else model, source, options)
 
@@ -254,3 +256,10 @@ READERS = {
     ManyLangsBiLM: ((MANY_LANGS,), _read_many_langs),
     Elmo: ((*BILM, MANY_LANGS), _read_elmo),
 }
+FILES.update(
+    from_preset=from_preset,
+    from_pretrained=from_pretrained,
+    save_pretrained=save_pretrained,
+    save_to_preset=save_to_preset,
+    upload_preset=upload_preset,
+)
