@@ -10,7 +10,6 @@ import os
 import shlex
 import sys
 import types
-import warnings
 
 from tfreps import data, text
 from tfreps._src.cli.bilm_options import reading_options
@@ -44,8 +43,6 @@ def main(argv=None):
 def start(options):
     from tfreps.training.options.training_command import run_training
 
-    # Keras warns about every dataset of unknown length.
-    warnings.filterwarnings("ignore", message="Your input ran out of data")
     return run_training(COMMAND, options, train, may_change=MAY_CHANGE)
 
 

@@ -10,7 +10,7 @@ import tensorflow as tf
 from benchmarks import reductions, scaling, scaling_models
 from tfreps._src.models.sizes import ELMO
 from tfreps._src.optimizers import summed_gradients
-from tfreps.training.loop.replica_loop import FitLoop
+from tfreps.training.loop.replica_loop import ReplicaLoop
 
 
 def test_each_row_runs_in_its_own_workers(capsys, monkeypatch):
@@ -47,7 +47,7 @@ def test_models_train_on_their_batches(name, monkeypatch):
     model, data = scaling_models.make(name, 4, tf.distribute.get_strategy())
     before = [variable.numpy() for variable in model.trainable_variables]
     monkeypatch.setattr(scaling_models.time, "perf_counter", iter([0, 9, 18, 20, 23]).__next__)
-    assert scaling_models.seconds_per_step(FitLoop(model), data, steps=2) == 2.5
+    assert scaling_models.seconds_per_step(ReplicaLoop(model), data, steps=2) == 2.5
     after = [variable.numpy() for variable in model.trainable_variables]
     assert np.mean([np.any(a != b) for a, b in zip(before, after, strict=True)]) > 0.9
 

@@ -13,7 +13,7 @@ from tfreps._src.callbacks.metric_log import MetricLog
 from tfreps._src.callbacks.reduce_learning_rate import ReduceLearningRate
 from tfreps._src.callbacks.stop_signals import Stopped, held_back
 from tfreps._src.callbacks.weight_averages import WeightAverages
-from tfreps.training.loop.replica_loop import FitLoop, ReplicaLoop
+from tfreps.training.loop.replica_loop import ReplicaLoop
 from tfreps.training.workers.worker_runs import SHARED
 from tfreps.training.workers.workers import Workers
 
@@ -50,8 +50,8 @@ def fit_epochs(
 ) -> dict[str, float]:
     """Trains a model epoch by epoch and saves the best model in the run folder.
 
-    Each epoch is one call to `model.fit` on one device, or to `ReplicaLoop.fit_epoch` on several
-    replicas. A `BestModel` and `Checkpoints` are added to the callbacks.
+    Each epoch is one call to `ReplicaLoop.fit_epoch`. A `BestModel` and `Checkpoints` are added to
+    the callbacks.
 
     With `plan.resume`, a run that was interrupted at any point continues from its last checkpoint
     and ends as if it had not been interrupted: weights, optimizer, dropout seeds, running metrics,
@@ -114,10 +114,7 @@ class _Training:
         self.model, self.batches, self.validation = model, batches, validation
         self.run, self.plan, self.position = run, plan, DataPosition(batches)
         self.workers = Workers(model.distribute_strategy)
-        if model.distribute_strategy.num_replicas_in_sync == 1:
-            self.loop = FitLoop(model)
-        else:
-            self.loop = ReplicaLoop(model, getattr(batches, "is_own", False))
+        self.loop = ReplicaLoop(model, getattr(batches, "is_own", False))
         self.log = _of_kind(callbacks, MetricLog)
         self.log._evaluate = self.loop.evaluate
         if not run.is_writer:

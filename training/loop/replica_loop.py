@@ -1,4 +1,4 @@
-"""ReplicaLoop: trains and evaluates a model on the replicas of a strategy."""
+"""ReplicaLoop: trains and evaluates a model on one device or on the replicas of a strategy."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -11,55 +11,17 @@ from tfreps._src.layers.ops.replicas import SEEDS_APART, num_replicas, own_rows,
 from tfreps.training.workers.workers import Workers
 
 
-class FitLoop:
-    """Runs the epochs of a compiled model on one device, with Keras's `fit` and `evaluate`."""
-
-    def __init__(self, model: keras.Model) -> None:
-        self.model: keras.Model = model
-
-    def begin(self) -> None:
-        """Does nothing: on one device, no replicas need different random numbers."""
-
-    def fit_epoch(
-        self,
-        dataset: "tf.data.Dataset[Any]",
-        steps: int,
-        callbacks: Sequence[keras.callbacks.Callback],
-        epoch: int,
-        validation: "tf.data.Dataset[Any] | None" = None,
-    ) -> None:
-        """Trains the model for one epoch; the arguments are the same as in `ReplicaLoop`."""
-        self.model.fit(
-            dataset,
-            steps_per_epoch=steps,
-            initial_epoch=epoch,
-            epochs=epoch + 1,
-            validation_data=validation,
-            callbacks=callbacks,
-            shuffle=False,
-            verbose=0,
-        )
-
-    def evaluate(
-        self,
-        dataset: "tf.data.Dataset[Any]",
-        callbacks: keras.callbacks.CallbackList | None = None,
-    ) -> dict[str, float]:
-        """Returns a dict from the names of the metrics to their values on a data set."""
-        return self.model.evaluate(dataset, callbacks=callbacks, return_dict=True, verbose=0)
-
-
 class ReplicaLoop:
     """Runs the epochs of a model on all replicas of the strategy in whose scope it was created.
 
-    It does what Keras's `fit` and `evaluate` do, for batches that Keras cannot divide among
-    replicas and for strategies that Keras 3.15 does not support (`MultiWorkerMirroredStrategy`,
-    Keras issue 20585). Every replica gets the whole batch, of which it computes some rows. From the
-    same weights, a step with N replicas therefore has the gradients of a step on one device: the
-    norm of the difference is at most 2e-6 times the norm of the gradients, if dropout is 0 (see
-    `begin`). Over many steps, optimizers such as Adam increase this difference. With `own_batches`,
-    each worker has its own batch, and the global batch consists of the rows of all workers. The
-    `train_step` of the model must sum the gradients over the replicas.
+    It does what Keras's `fit` and `evaluate` do on one device. It also trains on batches that Keras
+    cannot divide among replicas, and under strategies that Keras 3.15 does not support
+    (`MultiWorkerMirroredStrategy`, Keras issue 20585). Every replica gets the whole batch, of which
+    it computes some rows. From the same weights, a step with N replicas therefore has the gradients
+    of a step on one device: the norm of the difference is at most 2e-6 times the norm of the
+    gradients, if dropout is 0 (see `begin`). Over many steps, optimizers such as Adam increase this
+    difference. With `own_batches`, each worker has its own batch, and the global batch consists of
+    the rows of all workers. The `train_step` of the model must sum the gradients over the replicas.
 
     Args:
         model: `keras.Model`. A compiled model that was created in the scope of the strategy.
@@ -71,9 +33,8 @@ class ReplicaLoop:
         self.model: keras.Model = model
         self.own_batches: bool = own_batches
         self._strategy = model.distribute_strategy
-        self._functions: dict[
-            tuple[str, str], Callable
-        ] = {}  # (name of a step, specs of its batches) -> traced function
+        # (name of a step, specs of its batches) -> traced function
+        self._functions: dict[tuple[str, str], Callable] = {}
 
     def begin(self) -> None:
         """Gives each replica its own random numbers.
@@ -83,6 +44,8 @@ class ReplicaLoop:
         on one device. Random numbers that are drawn for all rows of a batch, such as those that
         select the carried states to reset, are the same for any number of replicas.
         """
+        if self._strategy.num_replicas_in_sync == 1:
+            return
         common = {id(seed) for seed in self.model._common_seeds}
         variables = self.model.variables
         seeds = [v for v in variables if "seed_generator" in v.path and id(v) not in common]
@@ -178,7 +141,9 @@ class ReplicaLoop:
             workers = Workers(self._strategy).size if of_worker else 1
 
             def own_step(batch):
-                return step(rows_of_replica(batch, self.model._shared_features, workers))
+                if num_replicas() > 1:
+                    batch = rows_of_replica(batch, self.model._shared_features, workers)
+                return step(batch)
 
             self._functions[key] = tf.function(
                 lambda batch: self._strategy.run(own_step, args=(batch,)),
