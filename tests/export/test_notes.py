@@ -33,7 +33,7 @@ def test_the_readme_tells_every_input_and_output(tmp_path, functions):
         "\n---\n\n# toy\n\nA toy of 0 parameters, written by" in text
         and "describes version 3" in text
     )
-    assert "It needs\nonly TensorFlow." in text and text_ops(functions) == []
+    assert "and needs\nonly TensorFlow." in text and text_ops(functions) == []
     for line in (
         "| input | `text` | str | [N] | raw sentences or texts, UTF-8 |",
         "| output | `tags` | str | [N, T] | the best legal tag sequence,",

@@ -12,7 +12,7 @@ import tensorflow as tf
 
 from tfreps._src.export.signature_base import ATTENDED, Signatures
 from tfreps._src.files.atomic_files import write_text
-from tfreps._src.files.model_card import ModelCard
+from tfreps._src.files.model_card import model_card, table
 
 FILES = "README.md", "models.config", "batching.config"
 MARK = b"ritten by `tfreps export`"  # text that each of these files contains
@@ -40,14 +40,11 @@ max_enqueued_batches {{ value: 100 }}
 num_batch_threads {{ value: 2 }}
 pad_variable_length_inputs: true
 """
-README = """\
-{front_matter}
-
-# {name}
-
-{title}, written by `tfreps export` as a SavedModel that takes raw strings. It needs
-{needs}. The numbered folders are versions; this README describes version {version}.
-
+INTRODUCTION = (
+    "{title}, written by `tfreps export` as a SavedModel. It {reads}. The numbered folders are "
+    "versions; this README describes version {version}."
+)
+REQUESTS = """\
 ## Requests
 
 For development, run in the parent folder:
@@ -83,23 +80,8 @@ To use a signature other than `serving_default`:
 ```bash
 curl -d '{{"signature_name": "{other}", "instances": ["The dog sat on the mat ."]}}' \\
     http://localhost:8501/v1/models/{name}:predict
-```
-{tokens}
-## Signatures
-
-{letters}. Strings are UTF-8. Outputs do not depend on earlier requests.
-
-A server may merge requests into one batch. An output with the axis T is then padded to the longest
-sentence of the batch, so its width depends on the other requests. Only the first `sequence_len`
-tokens of each sentence are real.
-{notices}{signatures}
-## Cost of a request
-
-{cost}
-
-{origin}
-"""
-TOKENS = """
+```"""
+TOKENS = """\
 The signature `tokens` takes sentences that are already split. All rows of a request have the same
 length, so the shorter ones end with `""`; `sequence_len` is the number of tokens:
 
@@ -108,27 +90,22 @@ curl -d '{{"signature_name": "tokens", "instances": [
     {{"tokens": ["The", "dog", "sat", "down"], "sequence_len": 4}},
     {{"tokens": ["It", "sleeps", "", ""], "sequence_len": 2}}]}}' \\
     http://localhost:8501/v1/models/{name}:predict
-```
-"""
-ALONE = "only TensorFlow"
-AND_TEXT = """\
-TensorFlow and these operations of TensorFlow Text: {ops}. TensorFlow Serving includes them, and
-`tfreps serve` uses them if tensorflow-text is installed; in Python, `import tensorflow_text` before
-loading the model"""
-IDS_ONLY = """\
-{front_matter}
+```"""
+LETTERS = (
+    "N sentences, T tokens (of the longest sentence in the batch), C characters, D features, K "
+    "tags or labels, S spans, k paths, L layers, H heads, P pieces"
+)
+BATCHES = """\
+Strings are UTF-8. Outputs do not depend on earlier requests.
 
-# {name}
-
-{title}, written by `tfreps export` as a SavedModel. It reads ids, not text. The numbered folders
-are versions; this README describes version {version}.
-
-## Signatures
-
-{letters}.
-{notices}{signatures}
-{origin}
-"""
+A server may merge requests into one batch. An output with the axis T is then padded to the longest
+sentence of the batch, so its width depends on the other requests. Only the first `sequence_len`
+tokens of each sentence are real."""
+AND_TEXT = (
+    "TensorFlow and these operations of TensorFlow Text: {ops}. TensorFlow "
+    "Serving includes them, and `tfreps serve` uses them if tensorflow-text is installed; in "
+    "Python, `import tensorflow_text` before loading the model"
+)
 CONSTANTS = (
     "The model computes in 16 bits. Its weights are constants in saved_model.pb, because calls are "
     "then faster than with variables."
@@ -146,10 +123,6 @@ UNITS = {
     "every other character except white space",
     "characters": "every character except white space",
 }
-LETTERS = (
-    "N sentences, T tokens (of the longest sentence in the batch), C characters, D features, K "
-    "tags or labels, S spans, k paths, L layers, H heads, P pieces"
-)
 
 # Name (a regular expression) -> letters of its axes, and description.
 MEANINGS = {
@@ -221,27 +194,37 @@ def write_notes(
     check_notes(base, overwrite)
     base = pathlib.Path(base)
     name = model_name(base)
-    title = signatures.title
-    form = README if "default" in functions else IDS_ONLY
-    ops = ", ".join(f"`{op}`" for op in text_ops(functions))
-    card = ModelCard(name, title, "", **signatures.known)
-    notices = [*signatures.notices, *_about_weights(signatures.weights)]
-    text = form.format(
-        **{"name": name, "version": version, "server": SERVER, "letters": LETTERS},
-        other="explain" if "explain" in functions else "default",
-        title=title[0].upper() + title[1:],
-        front_matter=card.front_matter(),
-        origin=card.origin(),
-        cost=about_cost(signatures.text_counts),
-        needs=AND_TEXT.format(ops=ops) if ops else ALONE,
-        tokens=TOKENS.format(name=name) if "tokens" in functions else "",
-        notices="".join(f"\n{textwrap.fill(notice, 100)}\n" for notice in notices),
-        signatures="".join(_section(key, function) for key, function in functions.items()),
-    )
+    text = model_card(name, _body(name, version, signatures, functions), **signatures.known)
     quoted, path = (json.dumps(part, ensure_ascii=False) for part in (name, f"/models/{name}"))
     contents = text, MODELS.format(quoted=quoted, path=path), BATCHING
     for file, content in zip(FILES, contents, strict=True):
         write_text(base / file, content)
+
+
+def _body(name: str, version: int, signatures: Signatures, functions: Mapping[str, Any]) -> str:
+    """Returns the part of README.md that describes the export and its signatures."""
+    reads_text = "default" in functions
+    ops = ", ".join(f"`{op}`" for op in text_ops(functions))
+    needs = AND_TEXT.format(ops=ops) if ops else "only TensorFlow"
+    introduction = INTRODUCTION.format(
+        title=signatures.title[0].upper() + signatures.title[1:],
+        reads=f"takes raw strings, and needs {needs}" if reads_text else "reads ids, not text",
+        version=version,
+    )
+    other = "explain" if "explain" in functions else "default"
+    parts = [
+        textwrap.fill(introduction, 100),
+        reads_text and REQUESTS.format(name=name, server=SERVER, other=other),
+        "tokens" in functions and TOKENS.format(name=name),
+        "## Signatures",
+        f"{LETTERS}.",
+        reads_text and BATCHES,
+        *(textwrap.fill(notice, 100) for notice in signatures.notices),
+        *(textwrap.fill(notice, 100) for notice in _about_weights(signatures.weights)),
+        *(_section(key, function) for key, function in functions.items()),
+        reads_text and f"## Cost of a request\n\n{about_cost(signatures.text_counts)}",
+    ]
+    return "\n\n".join(part for part in parts if part)
 
 
 def check_notes(base: str | os.PathLike[str], overwrite: bool = False) -> None:
@@ -310,16 +293,15 @@ def _about_weights(weights):
 def _section(name: str, function: Any) -> str:
     """Returns a Markdown section with the table of a signature's inputs and outputs."""
     if name == "serving_default":
-        return "\n### `serving_default`\n\nThe same as the previous signature.\n"
-    rows = ["| | name | dtype | shape | meaning |", "|---|---|---|---|---|"]
+        return "### `serving_default`\n\nThe same as the previous signature."
+    rows = []
     inputs = function.structured_input_signature[1]
     for word, parts in ("input", inputs), ("output", function.structured_outputs):
         for key, spec in sorted(parts.items()):
             letters, meaning = _meaning(key)
             kind = "str" if spec.dtype.name == "string" else spec.dtype.name
-            shape = _shape(key, spec, letters)
-            rows.append(f"| {word} | `{key}` | {kind} | {shape} | {meaning} |")
-    return f"\n### `{name}`\n\n" + "\n".join(rows) + "\n"
+            rows.append((word, f"`{key}`", kind, _shape(key, spec, letters), meaning))
+    return f"### `{name}`\n\n" + table(("", "name", "dtype", "shape", "meaning"), rows)
 
 
 def _meaning(name: str) -> tuple[str, str]:

@@ -1,107 +1,84 @@
-"""ModelCard: README.md of a published model, with metadata for model hubs."""
+"""model_card: the text of README.md of a published model, with metadata for model hubs."""
 
-import dataclasses
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-NO_LICENSE = "unknown"
-MARK = "This card was written by tfreps."
 _KEYS = ("accuracy", "precision", "recall", "f1", "auc", "perplexity", "masked_accuracy")
+_CARD = """\
+---
+license: "unknown"
+library_name: "{library}"{task}
+tags: {tags}
+---
+
+# {title}
+
+{body}
+
+## Training
+
+{training}
+
+## Evaluation
+
+{evaluation}
+
+## License
+
+Not stated. Add the license here and in the metadata before publication.
+"""
 
 
-@dataclasses.dataclass
-class ModelCard:
-    """Model card, which describes a model, its training and evaluation, and how to load it.
+def model_card(
+    title: str,
+    body: str,
+    library: str = "tfreps",
+    task: str | None = None,
+    tags: Sequence[str] = ("tfreps",),
+    training: Mapping[str, Any] | None = None,
+    data: Mapping[str, Sequence[str]] | None = None,
+    metrics: Mapping[str, Mapping[str, float]] | None = None,
+    unfinished: str = "",
+) -> str:
+    """Returns a model card, which describes a model, its training and its evaluation.
 
     The text begins with YAML front matter for the Hugging Face Hub. Unknown values are omitted or
     marked as unknown, so that the author can add them.
 
     Args:
         title: str. Heading of the card.
-        description: str. Markdown text below the heading.
-        load: str. Python code that loads the model.
-        sizes: dict from names to values, such as the number of parameters.
+        body: str. Markdown text between the heading and the section on training.
         library: str. Library that loads the model, for the Hub. Defaults to `"tfreps"`.
         task: str. Pipeline tag of the Hub. Omitted if `None`, the default.
         tags: sequence of str. Tags of the Hub. Defaults to `("tfreps",)`.
-        license: str. Name of the license. Defaults to `"unknown"`.
         training: dict from the options of the training run to their values.
         data: dict from parts of the data, such as `"train"`, to names of files.
         metrics: dict as returned by `measured`.
         unfinished: str. Sentence that says that training is incomplete. Defaults to `""`.
     """
-
-    title: str
-    description: str
-    load: str
-    sizes: Mapping[str, int | str] = dataclasses.field(default_factory=dict)
-    library: str = "tfreps"
-    task: str | None = None
-    tags: Sequence[str] = ("tfreps",)
-    license: str = NO_LICENSE
-    training: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    data: Mapping[str, Sequence[str]] = dataclasses.field(default_factory=dict)
-    metrics: Mapping[str, Mapping[str, float]] = dataclasses.field(default_factory=dict)
-    unfinished: str = ""
-
-    def text(self) -> str:
-        """Returns the Markdown text of the card."""
-        parts = [
-            self.front_matter(),
-            f"# {self.title}",
-            self.description,
-            f"## Load it\n\n```python\n{self.load}\n```",
-            "## Size\n\n" + _table(("", ""), [(k, _number(v)) for k, v in self.sizes.items()]),
-            self.origin(),
-            MARK,
-        ]
-        return "\n\n".join(parts) + "\n"
-
-    def origin(self) -> str:
-        """Returns the sections on training, evaluation and the license."""
-        return (
-            f"## Training\n\n{self._training()}\n\n## Evaluation\n\n{self._evaluation()}\n\n"
-            f"## License\n\n{self._license()}"
-        )
-
-    def front_matter(self) -> str:
-        """Returns the YAML metadata. JSON strings and lists are also valid YAML."""
-        lines = {
-            "license": self.license,
-            "library_name": self.library,
-            "pipeline_tag": self.task,
-            "tags": [*self.tags],
-        }
-        shown = [f"{key}: {json.dumps(value)}" for key, value in lines.items() if value is not None]
-        return "\n".join(["---", *shown, "---"])
-
-    def _training(self) -> str:
-        if not self.training and not self.data:
-            return "Not recorded in the files from which this card was written."
-        data = [
-            (part, ", ".join(f"`{name}`" for name in names)) for part, names in self.data.items()
-        ]
-        options = [(f"`{name}`", f"`{json.dumps(value)}`") for name, value in self.training.items()]
-        parts = [self.unfinished] * bool(self.unfinished)
-        parts += [_table(("data", "files"), data)] * bool(data)
-        parts += [_table(("option", "value"), options)] * bool(options)
-        return "\n\n".join(parts)
-
-    def _evaluation(self) -> str:
-        if not self.metrics:
-            return "Not measured."
-        rows = [
-            (part, name, f"{value:.4f}")
-            for part, values in self.metrics.items()
-            for name, value in values.items()
-        ]
-        return _table(("data", "metric", "value"), rows)
-
-    def _license(self) -> str:
-        if self.license == NO_LICENSE:
-            return "Not stated. Add the license here and in the metadata before publication."
-        return self.license
+    files = {part: ", ".join(f"`{n}`" for n in names) for part, names in (data or {}).items()}
+    options = {f"`{n}`": f"`{json.dumps(value)}`" for n, value in (training or {}).items()}
+    rows = [
+        (part, name, f"{value:.4f}")
+        for part, values in (metrics or {}).items()
+        for name, value in values.items()
+    ]
+    about = [
+        unfinished if training or data else "",
+        table(("data", "files"), files.items()),
+        table(("option", "value"), options.items()),
+    ]
+    return _CARD.format(
+        title=title,
+        body=body,
+        library=library,
+        task="" if task is None else f'\npipeline_tag: "{task}"',
+        tags=json.dumps([*tags]),  # a JSON list is also valid YAML
+        training="\n\n".join(filter(None, about))
+        or "Not recorded in the files from which this card was written.",
+        evaluation=table(("data", "metric", "value"), rows) or "Not measured.",
+    )
 
 
 def measured(results: Mapping[str, Any]) -> dict[str, dict[str, float]]:
@@ -125,10 +102,7 @@ def measured(results: Mapping[str, Any]) -> dict[str, dict[str, float]]:
     return found
 
 
-def _number(value: int | str) -> str:
-    return f"{value:,}" if isinstance(value, int) else str(value)
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Returns a Markdown table, or `""` if there are no rows."""
+    cells = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(row)} |" for row in cells) if len(cells) > 2 else ""

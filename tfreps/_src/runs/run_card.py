@@ -25,7 +25,7 @@ PATHS = {*INPUTS, "init_config", "model", "checkpoint"} - set(DATA)
 
 
 def run_card(run: RunFolder) -> dict[str, Any]:
-    """Returns a dict of the arguments of `files.model_card.ModelCard` that a run folder provides.
+    """Returns a dict of the arguments of `files.model_card.model_card` that a run folder provides.
 
     Only the last component of each path of a file or folder is included. Logs a warning if the
     run was interrupted.
