@@ -1,9 +1,9 @@
 """RestFront: serves an ASGI application on an HTTP port."""
 
 import asyncio
+import functools
 import logging
 
-import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -13,7 +13,6 @@ from tfreps.serving.server.requests.listening_socket import listening_socket
 GOODBYE = 0.2  # seconds between checks of whether a connection can be closed
 LAST_CALL = 0.5  # seconds of a shutdown in which new requests are still accepted
 CLOSE = (b"connection", b"close")
-MOST_CHUNKS = 2**16  # maximum number of chunks in a request; parsing a chunk takes 6 microseconds
 
 
 class RestFront:
@@ -31,12 +30,15 @@ class RestFront:
     """
 
     def __init__(self, app, options):
-        class Protocol(PatientProtocol):
-            seconds = options.header_seconds
-
+        self._app = app
+        self._clients = {}  # address -> Client
+        self._is_ending = False
         config = uvicorn.Config(
-            app,
-            http=Protocol,
+            self._respond,
+            http=functools.partial(
+                WatchedProtocol, clients=self._clients, seconds=options.header_seconds
+            ),
+            interface="asgi3",
             ws="none",
             lifespan="off",
             loop="asyncio",
@@ -51,7 +53,7 @@ class RestFront:
         self._socket = listening_socket(options.host, options.rest_port, "REST")
         self.port = self._socket.getsockname()[1]
         logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
-        self._server = EndingServer(config)
+        self._server = uvicorn.Server(config)
         self._serving = None
 
     def start(self):
@@ -69,144 +71,115 @@ class RestFront:
             )
 
     async def stop(self, timeout):
-        """Rejects new connections, and waits up to `timeout` seconds for requests in progress."""
-        self._server.config.timeout_graceful_shutdown = max(int(timeout), 1)
-        self._server.should_exit = True
+        """Rejects new connections, and waits up to `timeout` seconds for requests in progress.
+
+        For a moment, requests still get a response, which asks the client to close the connection.
+        """
         if self._serving is not None:
-            await self._serving
+            self._is_ending = True
+            await asyncio.sleep(min(LAST_CALL, timeout))
+            self._server.config.timeout_graceful_shutdown = max(int(timeout), 1)
+            self._server.should_exit = True
+            while not self._serving.done():
+                await asyncio.wait([self._serving], timeout=GOODBYE)
+                for client in list(self._clients.values()):
+                    client.leave()
         self._socket.close()
 
+    async def _respond(self, scope, receive, send):
+        """Passes a request to the application, and stops its client's time limit meanwhile."""
+        client = self._clients.get(scope["client"])
+        if client is None:  # it has disconnected
+            return
+        is_complete = False
 
-class EndingServer(uvicorn.Server):
-    """Uvicorn server that adds `Connection: close` to its responses while it shuts down."""
+        async def received():
+            nonlocal is_complete
+            client.is_sending = not is_complete
+            message = await receive()
+            is_complete = is_complete or not message.get("more_body")
+            client.is_sending = not is_complete
+            return message
 
-    async def shutdown(self, sockets=None):
-        """Closes the port. Requests on open connections are still accepted for 0.5 seconds."""
-        self.config.http_protocol_class.is_ending = True
-        self.server_state.default_headers = [*self.server_state.default_headers, CLOSE]
-        await super().shutdown(sockets)
+        async def sent(message):
+            if self._is_ending and message["type"] == "http.response.start":
+                message = {**message, "headers": [*message.get("headers", ()), CLOSE]}
+            await send(message)
+
+        client.begin()
+        try:
+            await self._app(scope, received, sent)
+        finally:
+            client.end()
 
 
-class PatientProtocol(H11Protocol):
-    """HTTP/1.1 protocol of uvicorn with time limits for slow clients, and a limit of chunks.
+class WatchedProtocol(H11Protocol):
+    """HTTP/1.1 protocol of uvicorn that has a `Client` in the dict `clients` while connected."""
 
-    A connection is closed if the headers of a request do not arrive within `seconds` seconds, or if
-    the client does not read any part of a response for the same time. A request with more than
-    `MOST_CHUNKS` chunks is rejected with HTTP status 400.
-    """
-
-    seconds = 10.0
-    is_ending = False
-    is_lost = False
-    _timer = None
-
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args, clients, seconds, **kwargs):
         super().__init__(*args, **kwargs)
-        self.conn = ChunkCounter(h11.SERVER)
-
-    def send_400_response(self, msg):
-        """Responds with HTTP status 400 to a request that is not valid or has too many chunks."""
-        too_many = f"The request has more than {MOST_CHUNKS} chunks. Send larger chunks."
-        super().send_400_response(too_many if self.conn.chunks > MOST_CHUNKS else msg)
+        self._clients = clients
+        self._seconds = seconds
 
     def connection_made(self, transport):
         """Starts the time limit for the first request of a new client."""
         super().connection_made(transport)
-        self._expect_request()
-        if self.is_ending:  # the client connected before the port was closed
-            self.shutdown()
-
-    def data_received(self, data):
-        """Processes received bytes, and starts or stops the time limit for the next request."""
-        super().data_received(data)
-        self._expect_request()
-
-    def on_response_complete(self):
-        """Starts the time limit for the client to read the response in the transport's buffer."""
-        super().on_response_complete()
-        self._watch_buffer()
+        self._address = tuple(transport.get_extra_info("peername") or ())[:2]
+        self._client = self._clients[self._address] = Client(transport, self._seconds)
+        self._client.watch()
 
     def connection_lost(self, exc):
-        """Stops the time limits after the client has disconnected."""
-        self.is_lost = True
-        self._forget()
+        """Stops the time limit after the client has disconnected."""
+        self._clients.pop(self._address, None)
+        self._client.begin()
         super().connection_lost(exc)
 
-    def shutdown(self):
-        """Closes the connection once the current request is finished.
 
-        A request that arrives completely within 0.5 seconds is still handled. A connection that
-        is idle or has an incomplete request after that time is closed.
+class Client:
+    """Client of an open connection, with a time limit of `seconds` seconds if it is slow.
+
+    While no request of the client is being handled, its connection is closed if the headers of the
+    next request do not arrive in time, or if the client reads no part of a response for this time.
+    `is_sending` is `True` while the application waits for the body of a request.
+    """
+
+    def __init__(self, transport, seconds):
+        self._transport = transport
+        self._seconds = seconds
+        self._requests = 0  # number of requests that are being handled; a connection may be lost
+        self._timer = None
+        self.is_sending = False
+
+    def begin(self):
+        """Stops the time limit, because a request has arrived or the connection was lost."""
+        self._requests += 1
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def end(self):
+        """Starts the time limit again after the last request was handled."""
+        self._requests -= 1
+        if not self._requests:
+            self.watch()
+
+    def watch(self, unread=None):
+        """Closes the connection if its buffer still has `unread` bytes or more.
+
+        Otherwise, or if `unread` is `None`, the buffer is checked again after the time limit.
         """
-        if self.cycle is not None and not self.cycle.response_complete:
-            self.cycle.default_headers = [*self.cycle.default_headers, CLOSE]
-        self.loop.call_later(LAST_CALL, self._drop_what_has_not_arrived)
-        self._leave_when_done()
+        size = self._transport.get_write_buffer_size()
+        if unread is not None and size >= unread:
+            self._transport.abort()
+        else:
+            loop = asyncio.get_running_loop()
+            self._timer = loop.call_later(self._seconds, self.watch, size)
 
-    def _drop_what_has_not_arrived(self):
-        if self.conn.their_state in (h11.IDLE, h11.SEND_BODY):
-            self._close()
-
-    def _close(self):
-        """Closes the connection if it is open; closing a TLS transport of asyncio twice fails."""
-        if not self.transport.is_closing():
-            self.transport.close()
-
-    def _leave_when_done(self):
-        """Aborts a closing connection once all data is sent.
+    def leave(self):
+        """Closes the connection if a request is incomplete, or if all data was sent.
 
         Closing a TLS connection without aborting it can take 30 seconds.
         """
-        if self.is_lost:
-            return
-        done = self.transport.is_closing() and not self.transport.get_write_buffer_size()
-        next_step = self.transport.abort if done else self._leave_when_done
-        self.loop.call_later(GOODBYE, next_step)
-
-    def _watch_buffer(self):
-        size = 0 if self.is_lost else self.transport.get_write_buffer_size()
-
-        def look():
-            if self.is_lost:
-                return
-            if self.transport.get_write_buffer_size() >= size:
-                self.transport.abort()
-            else:
-                self._watch_buffer()
-
-        if size:
-            self.loop.call_later(self.seconds, look)
-
-    def _expect_request(self):
-        # A body that arrives after its response was sent has the same time limit as headers.
-        is_awaited = self.conn.their_state is h11.IDLE or self.conn.our_state is h11.DONE
-        if not is_awaited:
-            self._forget()  # the headers have arrived
-        elif self._timer is None:
-            self._timer = self.loop.call_later(self.seconds, self._give_up)
-
-    def _give_up(self):
-        self._close()
-        self._watch_buffer()
-
-    def _forget(self):
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-
-class ChunkCounter(h11.Connection):
-    """HTTP connection that raises an error if a request has more than `MOST_CHUNKS` chunks."""
-
-    chunks = 0
-
-    def next_event(self):
-        """Returns the next event; raises an error if the request exceeds the limit of chunks."""
-        event = super().next_event()
-        if isinstance(event, h11.Request):
-            self.chunks = 0
-        elif isinstance(event, h11.Data):
-            self.chunks += event.chunk_start
-            if self.chunks > MOST_CHUNKS:
-                raise h11.RemoteProtocolError("too many chunks")
-        return event
+        if self.is_sending:
+            self._transport.close()
+        elif self._transport.is_closing() and not self._transport.get_write_buffer_size():
+            self._transport.abort()
