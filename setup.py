@@ -52,6 +52,7 @@ REQUIRES = [
     "huggingface_hub>=1.30",  # downloads
     "filelock",
     "lazy_loader",
+    "tokenizers",
 ]
 PLOTS = ["matplotlib"]
 SENTENCES = ["sentencex>=1.0"]
@@ -70,7 +71,7 @@ SERVING = [
 BEAM = ["apache-beam>=2.77", "pyarrow", "fastavro", "google-crc32c"]
 CLUSTERS = ["pyspark>=4.0", "ray[data]>=2.60", "pandas<3", "pyarrow"]
 DEV = ["pytest", "pytest-xdist", "hypothesis", "ruff", "seqeval", "scikit-learn"]
-DEV += ["pyyaml", "kubernetes-validate", "tokenizers", "pyright[nodejs]", "pre-commit"]
+DEV += ["pyyaml", "kubernetes-validate", "pyright[nodejs]", "pre-commit"]
 DOCS = ["sphinx>=8.1", "myst-parser>=4.0", "sphinx-copybutton>=0.5"]
 DOCS += ["sphinx-design>=0.6", "pydata-sphinx-theme>=0.16"]
 

@@ -7,6 +7,8 @@ import hypothesis
 import pytest
 import tensorflow as tf
 from hypothesis import strategies
+from tokenizers.normalizers import BertNormalizer
+from tokenizers.pre_tokenizers import BertPreTokenizer
 
 from tfreps._src.text.tokenizers import split_tokens
 from tfreps.data import read_tagged
@@ -370,8 +372,9 @@ def changed_words(tokenizer, text):
     """Returns BERT's words: control characters are dropped, then case and accents change."""
     if isinstance(tokenizer, CharacterTokenizer):
         return tokenizer._tokens.findall(text.replace("\0", "").translate(tokenizer._replacements))
-    changed = tokenizer._controls.sub("", text).translate(tokenizer._replacements)
-    return tokenizer._words.findall(changed)
+    switches = tokenizer.split_chinese, tokenizer.strips_accents, tokenizer.lowercase
+    changed = BertNormalizer(True, *switches).normalize_str(text)
+    return [word for word, _ in BertPreTokenizer().pre_tokenize_str(changed)]
 
 
 def check_words(tokenizer, texts):

@@ -1,10 +1,12 @@
-"""All characters compared with Python's Unicode data."""
+"""Classes and replacements of all characters equal those of the package `tokenizers`."""
 
 import re
 import unicodedata
 
 import pytest
 import tensorflow as tf
+from tokenizers.normalizers import BertNormalizer
+from tokenizers.pre_tokenizers import BertPreTokenizer
 
 from tfreps._src.text.bert import character_classes
 from tfreps._src.text.bert.character_classes import CHINESE, python_class, re2_class, token_pattern
@@ -16,30 +18,45 @@ def members(ranges):
     return {chr(c) for first, last in ranges for c in range(first, last + 1)}
 
 
-def of(*categories):
-    return {c for c in CHARACTERS if unicodedata.category(c).startswith(categories)}
-
-
-def test_classes():
-    kept = set("\t\n\r")
-    assert members(character_classes.controls()) == of("Cc", "Cf", "Co") - kept | {"\ufffd"}
-    assert members(character_classes.spaces()) == of("Z") | kept
-    assert members(character_classes.white_space()) == {c for c in CHARACTERS if c.isspace()}
-    assert members(character_classes.punctuation()) == of("P") | set("$+<=>^`|~")
+def normalized(**switches):
+    off = dict.fromkeys(["clean_text", "handle_chinese_chars", "strip_accents", "lowercase"], False)
+    normalizer = BertNormalizer(**{**off, **switches})
+    return {c: normalizer.normalize_str(c) for c in CHARACTERS}
 
 
 @pytest.mark.slow
-def test_replacements_are_those_of_each_character():
-    for lowercase, strip in ((True, True), (True, False), (False, True), (False, False)):
-        found = character_classes.replacements(lowercase, strip)
-        for c in CHARACTERS:
-            new = unicodedata.normalize("NFD", c) if strip else c
-            if strip:
-                new = "".join(x for x in new if unicodedata.category(x) != "Mn")
-            if lowercase:
-                new = "".join(x.lower() for x in new)
-            assert found.get(c, c) == new
-        assert all(old != new for old, new in found.items())
+def test_classes_are_those_of_the_library_tokenizers():
+    cleaned = normalized(clean_text=True)
+    assert members(character_classes.controls()) == {c for c in CHARACTERS if not cleaned[c]}
+    assert members(character_classes.spaces()) == {c for c in CHARACTERS if cleaned[c] == " "}
+    assert members(character_classes.white_space()) == {c for c in CHARACTERS if c.isspace()}
+    apart = normalized(handle_chinese_chars=True)
+    assert members(CHINESE) == {c for c in CHARACTERS if apart[c] != c}
+    split = BertPreTokenizer().pre_tokenize_str
+    marks = {c for c in CHARACTERS if len(split(f"a{c}a")) == 3}
+    assert members(character_classes.punctuation()) == marks
+
+
+def test_classes_of_known_characters():
+    """Unicode's own categories, for characters that every version knows."""
+    codes = range(0x250)
+    for ranges, categories, more in [
+        (character_classes.controls(), ("Cc", "Cf"), ""),
+        (character_classes.spaces(), "Z", "\t\n\r"),
+        (character_classes.punctuation(), "P", "$+<=>^`|~"),
+    ]:
+        found = members(ranges) & set(map(chr, codes))
+        named = {chr(c) for c in codes if unicodedata.category(chr(c)).startswith(categories)}
+        assert found == (named - set("\t\n\r")) | set(more)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lowercase", [True, False])
+@pytest.mark.parametrize("strip", [True, False])
+def test_replacements_are_those_of_the_library_tokenizers(lowercase, strip):
+    expected = normalized(lowercase=lowercase, strip_accents=strip)
+    found = character_classes.replacements(lowercase, strip)
+    assert found == {c: new for c, new in expected.items() if new != c}
 
 
 @pytest.mark.slow

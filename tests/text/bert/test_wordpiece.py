@@ -51,3 +51,11 @@ def test_the_longest_word():
 def test_special_tokens_are_no_text():
     tokenizer = WordPieceTokenizer([*SPECIALS, "[", "]", "mask", "cls"])
     assert tokenizer.tokenize("[MASK][CLS]") == ["[", "mask", "]", "[", "cls", "]"]
+
+
+def test_many_texts_at_once():
+    tokenizer = case_tokenizer(CASES["options"][0])
+    texts = [*CASES["texts"] * 9, "a\ud800b", ""]
+    assert tokenizer.tokenize_all(texts) == list(map(tokenizer.tokenize, texts))
+    assert tokenizer.tokenize_all(("a\ud800b",)) == tokenizer.tokenize_all(["a\ufffdb"])
+    assert tokenizer.tokenize_all([]) == []

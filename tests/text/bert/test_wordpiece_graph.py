@@ -1,6 +1,7 @@
 """The graph, with and without tensorflow-text, equals Python except in the named cases."""
 
 import builtins
+import unicodedata
 
 import hypothesis
 import pytest
@@ -8,6 +9,7 @@ import tensorflow as tf
 from hypothesis import strategies
 
 from tests.text.bert.test_wordpiece import CASES, IDS, SPECIALS, case_tokenizer
+from tfreps._src.text.bert import character_classes
 from tfreps._src.text.bert.wordpiece import WordPieceTokenizer
 
 PIECES = ["a", "##a", "b", "##b", "ab", "##ab", "e", "##e", "é", "##é", "i", "##i", "σ", "##σ"]
@@ -16,9 +18,24 @@ TOKENIZERS = {
     lowercase: WordPieceTokenizer([*SPECIALS, *PIECES], lowercase=lowercase)
     for lowercase in (True, False)
 }
+
+
+def is_exception(c):
+    """Returns True for the exceptions that the docstring of `WordPieceTokenizer` describes."""
+    is_mark = unicodedata.category(c)[0] == "P"
+    separated = any(first <= ord(c) <= last for first, last in MARKS)
+    is_sorted = unicodedata.combining(c) and STRIPPED.get(c) != ""
+    return c > "~" and is_mark != separated or "\U0002b820" <= c < "\U0002b920" or is_sorted
+
+
+MARKS, STRIPPED = character_classes.punctuation(), character_classes.replacements(True, True)
+EXCEPTIONS = "".join(
+    c for c in map(chr, [*range(0xD800), *range(0xE000, 0x30000)]) if is_exception(c)
+)
 ALPHABET = strategies.one_of(
     strategies.sampled_from("aabbeeAéÉ\u0301İΣς3.![]#两한 \t\n\u3000\0\u200d\x0b\ue000\ufffd"),
-    strategies.characters(exclude_categories=["Cs", "Cn"]),  # tables lack newer characters
+    # The tables of Unicode of tensorflow-text and Python lack different new characters.
+    strategies.characters(exclude_categories=["Cs", "Cn"], exclude_characters=EXCEPTIONS),
 )
 TEXTS = strategies.lists(strategies.text(ALPHABET, max_size=12), max_size=4)
 
@@ -39,6 +56,15 @@ def test_tensorflow_text_differs_on_words_of_more_bytes_than_characters_alone(ca
         if own != expected:
             assert set(text) in ({"é"}, {"ж"}, {"가"}), text
             assert own == [1] and len(text) <= 100 and len(text.encode()) >= 99
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES["options"], ids=IDS)
+def test_core_operations_on_every_character(case):
+    tokenizer = case_tokenizer(case)
+    codes = [*range(0xD800), *range(0xE000, 0x110000)]
+    texts = ["".join(f"a{chr(c)}b" for c in codes[n : n + 50]) for n in range(0, len(codes), 50)]
+    assert tokenizer(texts, core_ops=True).to_list() == list(map(tokenizer.text_to_ids, texts))
 
 
 def test_without_chinese_apart_it_is_core_operations():

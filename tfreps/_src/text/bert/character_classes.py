@@ -1,26 +1,26 @@
 """Character classes of BERT's tokenizers: dropped, separated and replaced characters."""
 
 import functools
-import unicodedata
 
 from tfreps._src.text.code_ranges import Ranges, as_ranges
 
-# Chinese characters as defined by Google's tokenizer: ideographs without kana, hangul or
-# punctuation.
+# Chinese characters as defined by the package `tokenizers`: ideographs without kana, hangul or
+# punctuation. Google's tokenizer also includes the 256 ideographs from U+2B820 onwards.
 CHINESE: Ranges = (
     (0x4E00, 0x9FFF),
     (0x3400, 0x4DBF),
     (0x20000, 0x2A6DF),
     (0x2A700, 0x2B73F),
     (0x2B740, 0x2B81F),
-    (0x2B820, 0x2CEAF),
+    (0x2B920, 0x2CEAF),
     (0xF900, 0xFAFF),
     (0x2F800, 0x2FA1F),
 )
 _PRIVATE_USE = ((0xE000, 0xF8FF), (0xF0000, 0xFFFFD), (0x100000, 0x10FFFD))
-# No other code points have an accent, another case, or one of the categories below.
-_CHECKED = (*range(0x20000), *range(0x2F800, 0x2FA20), *range(0xE0000, 0xE0200))
-_LINE_ENDS = "\t\n\r"
+# No other code points have an accent or another case, are punctuation marks, or are dropped.
+_CHECKED = (*range(0xD800), *range(0xF900, 0x20000), *range(0x2F800, 0x2FA20))
+_CHECKED = (*_CHECKED, *range(0xE0000, 0xE0200))
+_BETWEEN = "\U00020000"  # ideograph that stays unchanged and separates the checked characters
 # Tokens of CharacterTokenizer that represent several characters.
 NUMBER = "#NUM#"
 NUMBER_PATTERN = r"[0-9]+(?:\.[0-9]+)?"
@@ -30,14 +30,15 @@ WORD_PATTERN = "[A-Za-z]+"
 @functools.cache
 def controls() -> Ranges:
     """Returns the ranges of the control, format and private-use characters and of U+FFFD."""
-    found = [c for c in _CHECKED if _category(c) in ("Cc", "Cf") and chr(c) not in _LINE_ENDS]
-    return (*as_ranges([*found, 0xFFFD]), *_PRIVATE_USE)
+    found = _normalized(clean_text=True)
+    return (*as_ranges(ord(c) for c, new in found.items() if not new), *_PRIVATE_USE)
 
 
 @functools.cache
 def spaces() -> Ranges:
     """Returns the ranges of BERT's white space: Unicode category Z, tab, LF and CR."""
-    return as_ranges(c for c in _CHECKED if _category(c)[0] == "Z" or chr(c) in _LINE_ENDS)
+    found = _normalized(clean_text=True)
+    return as_ranges(ord(c) for c, new in found.items() if new == " ")
 
 
 @functools.cache
@@ -49,7 +50,10 @@ def white_space() -> Ranges:
 @functools.cache
 def punctuation() -> Ranges:
     """Returns the ranges of BERT's punctuation marks: Unicode category P and ASCII symbols."""
-    return as_ranges(c for c in _CHECKED if _category(c)[0] == "P" or _is_ascii_sign(c))
+    from tokenizers.pre_tokenizers import BertPreTokenizer
+
+    words = BertPreTokenizer().pre_tokenize_str(_joined())  # punctuation marks are words
+    return as_ranges(ord(word) for word, _ in words if len(word) == 1 and word != _BETWEEN)
 
 
 @functools.cache
@@ -60,18 +64,21 @@ def replacements(lowercase: bool, strip_accents: bool) -> dict[str, str]:
     removed. If `lowercase` is `True`, each character is then lowercased separately, so that a
     capital sigma becomes `σ` even at the end of a word.
     """
-    found = {}
-    for c in map(chr, _CHECKED):
-        if 0xD800 <= ord(c) < 0xE000:
-            continue
-        new = unicodedata.normalize("NFD", c) if strip_accents else c
-        if strip_accents:
-            new = "".join([x for x in new if unicodedata.category(x) != "Mn"])
-        if lowercase:
-            new = "".join(map(str.lower, new))
-        if new != c:
-            found[c] = new
-    return found
+    found = _normalized(lowercase=lowercase, strip_accents=strip_accents)
+    return {c: new for c, new in found.items() if new != c}
+
+
+def _normalized(clean_text=False, strip_accents=False, lowercase=False) -> dict[str, str]:
+    """Returns a dict from the checked characters to what `BertNormalizer` makes of them."""
+    from tokenizers.normalizers import BertNormalizer
+
+    normalizer = BertNormalizer(clean_text, False, strip_accents, lowercase)
+    _, *found, _ = normalizer.normalize_str(_joined()).split(_BETWEEN)
+    return dict(zip(map(chr, _CHECKED), found, strict=True))
+
+
+def _joined() -> str:
+    return "".join(_BETWEEN + chr(code) for code in _CHECKED) + _BETWEEN
 
 
 def token_pattern(numbers: bool, whole_words: bool, other: str, word: str = WORD_PATTERN) -> str:
@@ -98,11 +105,3 @@ def python_class(ranges: Ranges) -> str:
 def re2_class(ranges: Ranges) -> str:
     """Returns ranges as the content of a character class in RE2, which TensorFlow uses."""
     return "".join(f"\\x{{{first:x}}}-\\x{{{last:x}}}" for first, last in ranges)
-
-
-def _category(code: int) -> str:
-    return unicodedata.category(chr(code))
-
-
-def _is_ascii_sign(code: int) -> bool:
-    return 33 <= code <= 47 or 58 <= code <= 64 or 91 <= code <= 96 or 123 <= code <= 126

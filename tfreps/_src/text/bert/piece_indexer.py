@@ -140,8 +140,8 @@ def piece_texts(
     num_truncated = 0
     ends = [tokenizer.vocabulary[i] for i in (tokenizer.start_id, tokenizer.separator_id)]
     known = set(tokenizer.vocabulary)
-    for text in texts:
-        pieces = [p if p in known else tokenizer.unknown for p in tokenizer.tokenize(text)]
+    for row in tokenizer.tokenize_all(list(texts)):
+        pieces = [p if p in known else tokenizer.unknown for p in row]
         num_truncated += max_pieces is not None and len(pieces) > max_pieces
         rows.append([ends[0], *pieces[:max_pieces], ends[1]])
     return rows, num_truncated
@@ -160,9 +160,10 @@ def check_num_pieces(
     max_pieces = tokenizer.max_pieces(max_length)
     if max_pieces is None:
         return
+    words = list({word for sentence in sentences for word in sentence})
+    sizes = {w: max(len(p), 1) for w, p in zip(words, tokenizer.tokenize_all(words), strict=True)}
     for number, sentence in enumerate(sentences):
-        sizes = (len(tokenizer.tokenize(word)) for word in sentence)
-        size = sum(max(n, 1) for n in sizes)
+        size = sum(sizes[word] for word in sentence)
         if size > max_pieces:
             place = places[number] if places else f"Sentence {number} (counted from 0)"
             raise ValueError(

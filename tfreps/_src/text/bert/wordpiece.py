@@ -3,8 +3,9 @@
 import functools
 import os
 import re
+import sys
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfreps._src.files.argument_checks import check_integers
 from tfreps._src.text.bert.character_classes import (
@@ -17,13 +18,17 @@ from tfreps._src.text.bert.character_classes import (
     replacements,
     spaces,
 )
-from tfreps._src.text.bert.piece_tokenizer import NONE, PieceGraph, PieceTokenizer
+from tfreps._src.text.bert.library_tokenizer import LibraryTokenizer
+from tfreps._src.text.bert.piece_tokenizer import NONE, PieceGraph
 from tfreps._src.text.code_ranges import Ranges, as_ranges
+
+if TYPE_CHECKING:
+    import tokenizers
 
 CONTINUATION = "##"
 
 
-class WordPieceTokenizer(PieceTokenizer):
+class WordPieceTokenizer(LibraryTokenizer):
     """Tokenizer that splits texts into words, and words into the longest pieces of a vocabulary.
 
     1. Control, format and private-use characters and U+FFFD are dropped.
@@ -34,12 +39,15 @@ class WordPieceTokenizer(PieceTokenizer):
        vocabulary. Every piece of a word except the first begins with `##`. A word that cannot be
        split in this way, or is too long, becomes a single `[UNK]`.
 
-    The Python implementation and the graph of core operations agree on every text. They agree
-    with Hugging Face's `BertTokenizer` on texts whose characters are in its older Unicode tables,
-    with two exceptions: `BertTokenizer` does not separate 256 ideographs from U+2B820 onwards, and
-    it recognizes `[MASK]` and other special tokens in a text. The graph with tensorflow-text, which
-    is used if `split_chinese` is `True` and the tokenizer is called without `core_ops=True`, limits
-    words to `max_characters_per_word` bytes instead of characters.
+    In Python, the package `tokenizers` splits texts, so that the pieces are those of Hugging
+    Face's `BertTokenizer`, with one exception: `BertTokenizer` recognizes `[MASK]` and other
+    special tokens in a text. The graph of core operations uses the character classes of
+    `tokenizers` and returns the same pieces, except that it does not sort consecutive accents
+    that are not stripped although `strip_accents` applies, such as the tone marks of Hangul. The
+    graph with tensorflow-text, which is used if `split_chinese` is `True` and the tokenizer is
+    called without `core_ops=True`, limits words to `max_characters_per_word` bytes instead of
+    characters, and separates 256 ideographs from U+2B820 onwards and about 100 rare punctuation
+    marks that `tokenizers` does not separate.
 
     Args:
         vocabulary: iterable of str. The pieces in the order of their ids, including `[PAD]`,
@@ -109,19 +117,34 @@ class WordPieceTokenizer(PieceTokenizer):
         check_integers(1, max_characters_per_word=max_characters_per_word)
         self.strips_accents: bool = lowercase if strip_accents is None else strip_accents
         self.longest_piece: int = max(len(p.removeprefix(CONTINUATION)) for p in self.vocabulary)
-        apart = punctuation() + (CHINESE if split_chinese else ())
-        self._controls = re.compile(f"[{python_class(controls())}]")
-        self._words = re.compile(
-            f"[{python_class(apart)}]|[^{python_class(apart)}{python_class(spaces())}]+"
-        )
-        self._apart = apart
-        changed = replacements(lowercase, self.strips_accents)
-        self._replacements = {ord(c): new for c, new in changed.items()}
-        self._pieces: dict[str, list[str]] = {}  # cache: word -> its pieces
 
-    def tokenize(self, text: str) -> list[str]:
-        text = self._controls.sub("", text).translate(self._replacements)
-        return [piece for word in self._words.findall(text) for piece in self._cut(word)]
+    def _make_library(self) -> "tokenizers.Tokenizer":
+        from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
+
+        library = Tokenizer(
+            models.WordPiece(
+                self._ids,
+                unk_token=self.unknown,
+                max_input_chars_per_word=min(self.max_characters_per_word, sys.maxsize),
+                continuing_subword_prefix=CONTINUATION,
+            )
+        )
+        library.normalizer = normalizers.BertNormalizer(
+            clean_text=True,
+            handle_chinese_chars=self.split_chinese,
+            strip_accents=self.strips_accents,
+            lowercase=self.lowercase,
+        )
+        library.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+        return library
+
+    @property
+    def _apart(self) -> Ranges:
+        return punctuation() + (CHINESE if self.split_chinese else ())
+
+    @property
+    def _replacements(self) -> dict[str, str]:
+        return replacements(self.lowercase, self.strips_accents)
 
     @functools.cached_property
     def word_rules(  # pyright: ignore[reportIncompatibleMethodOverride]  # computed once
@@ -129,7 +152,7 @@ class WordPieceTokenizer(PieceTokenizer):
     ) -> list[tuple[str, str]]:
         apart = set(characters(self._apart))
         # Characters that become separate words when replaced, such as ≠, which becomes =.
-        apart |= {chr(c) for c, new in self._replacements.items() if new in apart}
+        apart |= {c for c, new in self._replacements.items() if new in apart}
         rules = [
             (f"[{re2_class(controls())}]", ""),
             (f"([{re2_class(as_ranges(sorted(map(ord, apart))))}])", r" \1 "),
@@ -141,13 +164,14 @@ class WordPieceTokenizer(PieceTokenizer):
 
     @property
     def dropped_characters(self) -> tuple[Ranges, Ranges]:
-        return controls(), as_ranges(c for c, new in self._replacements.items() if not new)
+        return controls(), as_ranges(ord(c) for c, new in self._replacements.items() if not new)
 
     def _python_steps(self) -> dict[str, Any]:
+        apart = python_class(self._apart)
         return {
-            "dropped": self._controls.pattern,
-            "replaced": {chr(code): new for code, new in self._replacements.items()},
-            "word": self._words.pattern,
+            "dropped": f"[{python_class(controls())}]",
+            "replaced": self._replacements,
+            "word": f"[{apart}]|[^{apart}{python_class(spaces())}]+",
             "number": None,
         }
 
@@ -159,32 +183,3 @@ class WordPieceTokenizer(PieceTokenizer):
         from tfreps._src.text.bert.wordpiece_graph import WordPieceGraph
 
         return WordPieceGraph(self, core_ops)
-
-    def _cut(self, word: str) -> list[str]:
-        pieces = self._pieces.get(word)
-        if pieces is None:
-            pieces = self._longest_first(word)
-            if len(self._pieces) < _MOST_WORDS:
-                self._pieces[word] = pieces
-        return pieces
-
-    def _longest_first(self, word: str) -> list[str]:
-        if len(word) > self.max_characters_per_word:
-            return [self.unknown]
-        pieces = []
-        start = 0
-        prefix = ""
-        while start < len(word):
-            for end in range(min(len(word), start + self.longest_piece), start, -1):
-                piece = prefix + word[start:end]
-                if piece in self._ids:
-                    break
-            else:
-                return [self.unknown]
-            pieces.append(piece)
-            start = end
-            prefix = CONTINUATION
-        return pieces
-
-
-_MOST_WORDS = 1 << 20
