@@ -112,7 +112,7 @@ class AnyBiLM(WholeModel, keras.Model):
 
     @property
     def _carries_state(self):
-        """True if `initial_state` is `"carry"`; see `ModelParts._carries_state`."""
+        """True if `initial_state` is `"carry"`; see `WholeModel._carries_state`."""
         return self.initial_state == "carry"
 
     @property
@@ -132,7 +132,7 @@ class AnyBiLM(WholeModel, keras.Model):
         }
 
     def _input_signatures(self):
-        """Returns the input specs; see `ExportMethods._input_signatures`."""
+        """Returns the input specs; see `WholeModel._input_signatures`."""
         return [feature("ids", *self._ids_sizes), {self._ids_name: self._ids_spec()}]
 
     def _ids_spec(self) -> tf.TensorSpec:

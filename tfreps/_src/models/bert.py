@@ -225,7 +225,7 @@ class BertEncoder(WholeModel, keras.Model):
         return outputs
 
     def _input_signatures(self):
-        """Returns the input specs; see `ExportMethods._input_signatures`."""
+        """Returns the input specs; see `WholeModel._input_signatures`."""
         ids = feature("token_ids")
         segment_ids = feature("segment_ids")
         return [*with_optional([ids], segment_ids, feature("mask", dtype="bool")), ids]

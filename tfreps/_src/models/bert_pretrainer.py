@@ -16,12 +16,13 @@ from tfreps._src.layers.transformer import activation_function, layer_norm
 from tfreps._src.metrics.perplexity import Perplexity
 from tfreps._src.models.bert import BertEncoder
 from tfreps._src.models.features import feature
-from tfreps._src.models.own_loss import TARGETS_IN_FEATURES, OwnLossModel, features_of
+from tfreps._src.models.own_loss import TARGETS_IN_FEATURES, features_of
 from tfreps._src.models.preset_methods import FILES, Model, read_files
+from tfreps._src.models.whole_model import WholeModel
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class BertPretrainer(OwnLossModel, keras.Model):
+class BertPretrainer(WholeModel, keras.Model):
     """BERT's two pre-training tasks on one encoder: masked tokens and next sentences.
 
         h_m = sequence_output at the m-th masked position

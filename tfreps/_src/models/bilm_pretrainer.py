@@ -13,12 +13,13 @@ from tfreps._src.layers.sampled_softmax import SampledSoftmax
 from tfreps._src.metrics.perplexity import Perplexity
 from tfreps._src.models.bilm import BiLM
 from tfreps._src.models.features import feature
-from tfreps._src.models.own_loss import TARGETS_IN_FEATURES, OwnLossModel, features_of
+from tfreps._src.models.own_loss import TARGETS_IN_FEATURES, features_of
+from tfreps._src.models.whole_model import WholeModel
 from tfreps._src.optimizers.summed_gradients import apply_once, sum_gradients
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class BiLMPretrainer(OwnLossModel, keras.Model):
+class BiLMPretrainer(WholeModel, keras.Model):
     """Forward and backward language models that share a token encoder and a softmax.
 
         objective = 1/G * sum over the G directions of (sum of NLL / batch size)
@@ -202,7 +203,7 @@ class BiLMPretrainer(OwnLossModel, keras.Model):
         return tf.reshape(nll, shape[:3]), tuple(states)
 
     def _input_signatures(self):
-        """Returns the input specs; see `ExportMethods._input_signatures`.
+        """Returns the input specs; see `WholeModel._input_signatures`.
 
         Each dict contains `next_token_id` and the input of the biLM: `token_ids`,
         `tokens_characters`, or `character_rows` with `unknown_characters`. The dicts in the second

@@ -22,14 +22,15 @@ from tfreps._src.metrics.auc import AUC
 from tfreps._src.metrics.sentence_loss import SentenceLoss
 from tfreps._src.models.keras_encoder import check_masks, encoded, width_of
 from tfreps._src.models.linear_encoder import LinearEncoder
-from tfreps._src.models.own_loss import METRICS, SentenceLossModel, checked_y, mean_of_rows
+from tfreps._src.models.own_loss import METRICS, OWN_LOSS, checked_y, mean_of_rows, with_penalty
 from tfreps._src.models.preset_methods import FILES, Model, read_files
+from tfreps._src.models.whole_model import WholeModel
 
 POOLINGS = *LAYER_POOLINGS, "pooled_output"
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class Classifier(SentenceLossModel, keras.Model):
+class Classifier(WholeModel, keras.Model):
     """Text classifier: an encoder, pooling and a softmax over labels.
 
         v = pool(sequence_output)       (or the encoder's own `pooled_output`)
@@ -100,6 +101,8 @@ class Classifier(SentenceLossModel, keras.Model):
     TensorShape([1, 2])
     """
 
+    _unused_arguments = OWN_LOSS
+
     def __init__(
         self,
         encoder: keras.Model,
@@ -143,7 +146,7 @@ class Classifier(SentenceLossModel, keras.Model):
         self.supports_jit = False  # XLA drops the checks of targets and recompiles for each shape
         self.built = True
         # Metrics.
-        self.sentence_loss = SentenceLoss()
+        self.sentence_loss = SentenceLoss(name="loss")
         self.accuracy = keras.metrics.Mean(name="accuracy")
         self.auc = AUC(name="auc") if len(self.labels) == 2 else None
 
@@ -277,7 +280,7 @@ class Classifier(SentenceLossModel, keras.Model):
             nll *= tf.cast(tf.reshape(sample_weight, [-1]), "float32")
         if self.class_weights is not None:
             nll *= tf.gather(tf.constant(self.class_weights, "float32"), y)
-        return self._with_penalty(mean_of_rows(nll), tf.size(y), x)
+        return with_penalty(self, mean_of_rows(nll), tf.size(y), x)
 
     def compute_metrics(
         self, x: Any, y: Any, y_pred: Any, sample_weight: tf.Tensor | None = None

@@ -206,7 +206,7 @@ class Elmo(WholeModel, keras.Model):
         return read_files("from_preset", locals())
 
     def _input_signatures(self):
-        """Returns the input specs of the biLM; see `ExportMethods._input_signatures`."""
+        """Returns the input specs of the biLM; see `WholeModel._input_signatures`."""
         return self.bilm._input_signatures()
 
     def _frozen_by_options(self):

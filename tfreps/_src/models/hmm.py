@@ -131,7 +131,7 @@ class HMMTagger(SentenceTagger, WholeModel, keras.Model):
         return {"emissions": emissions, "mask": mask, "log_likelihood": log_likelihood}
 
     def _input_signatures(self):
-        """Returns the input specs; see `ExportMethods._input_signatures`."""
+        """Returns the input specs; see `WholeModel._input_signatures`."""
         ids = feature("token_ids")
         mask = feature("mask", dtype="bool")
         return [ids, *with_optional([ids], mask)]

@@ -157,7 +157,7 @@ class LinearEncoder(WholeModel, keras.Model):
         return max(0, -min(starts)), max(0, *ends)
 
     def _input_signatures(self):
-        """Returns the input specs; see `ExportMethods._input_signatures`."""
+        """Returns the input specs; see `WholeModel._input_signatures`."""
         return with_optional([feature("token_ids")], feature("mask", dtype="bool"))
 
     def _at(self, ids, mask, offset):

@@ -1,14 +1,10 @@
-"""OwnLossModel: base of the models that compute their loss and metrics themselves."""
-
-import inspect
-from typing import Any
+"""Losses that models compute themselves: their arguments, targets and logs."""
 
 import keras
 import tensorflow as tf
 
 from tfreps._src.layers.ops.masks import checked_targets
 from tfreps._src.layers.ops.replicas import num_replicas, sum_over_replicas
-from tfreps._src.models.whole_model import WholeModel
 
 METRICS = "metrics", "weighted_metrics"
 BATCH_WEIGHT = "batch_weight"  # name of a feature that `tfreps.data.SequenceBatches` adds
@@ -18,111 +14,14 @@ _METRICS = (
     "output of `predict` or of the model."
 )
 _IN_FEATURES = "The targets and their weights are part of the features."
-
-
-class OwnLossModel(WholeModel):
-    """Mixin for models that compute their loss and metrics themselves.
-
-    Arguments of `compile`, `fit`, `evaluate` and `train_on_batch` that such a model would ignore or
-    misread raise a ValueError that says what to do instead.
-    """
-
-    # Argument of a Keras method that must be None -> end of the error message: reason and remedy.
-    _unused_arguments = {
-        **dict.fromkeys(("loss", "loss_weights"), _LOSS),
-        **dict.fromkeys(METRICS, _METRICS),
-    }
-
-    def compile(
-        self, optimizer: str | keras.Optimizer = "rmsprop", *args: Any, **kwargs: Any
-    ) -> None:
-        """Configures the model for training, like `keras.Model.compile`.
-
-        Args:
-            optimizer: str or `keras.optimizers.Optimizer`. Defaults to `"rmsprop"`.
-            *args: Arguments of `keras.Model.compile`. The loss and metrics must be `None`, except
-                that a `Classifier` accepts metrics as a dict, such as `{"logits": "accuracy"}`.
-            **kwargs: Keyword arguments of `keras.Model.compile`.
-
-        Raises:
-            ValueError: If an option does not apply to the model.
-        """
-        self._check_arguments("compile", optimizer, *args, **kwargs)
-        super().compile(optimizer, *args, **kwargs)
-
-    def compile_from_config(self, config: dict[str, Any]) -> None:
-        """Compiles a loaded model, which Keras does only for models without their own `compile`."""
-        self.compile(**keras.saving.deserialize_keras_object(config))
-        self.optimizer.build(self.trainable_variables)
-
-    def fit(
-        self, x: Any = None, y: Any = None, *args: Any, **kwargs: Any
-    ) -> keras.callbacks.History:
-        """Trains the model; arguments and result are those of `keras.Model.fit`.
-
-        Raises:
-            ValueError: If an argument does not apply to the model, `x` consists of texts, tokens or
-                lists or is a `SequenceBatches`, or `y` is a list or contains names.
-        """
-        self._check_arguments("fit", x, y, *args, **kwargs)
-        try:
-            return super().fit(x, y, *args, **kwargs)
-        except ValueError:
-            # The traced graph is for the invalid `y`, so a later call needs a new graph.
-            self.train_function = None
-            raise
-
-    def evaluate(self, x: Any = None, y: Any = None, *args: Any, **kwargs: Any) -> Any:
-        """Evaluates the model like `keras.Model.evaluate`, and returns floats, not tensors.
-
-        Raises:
-            ValueError: If an argument does not apply to the model, `x` consists of texts, tokens or
-                lists or is a `SequenceBatches`, or `y` is a list or contains names.
-        """
-        self._check_arguments("evaluate", x, y, *args, **kwargs)
-        return super().evaluate(x, y, *args, **kwargs)
-
-    def train_on_batch(self, *args: Any, **kwargs: Any) -> Any:
-        """Trains the model on one batch like `keras.Model.train_on_batch`.
-
-        Raises:
-            ValueError: If an argument does not apply to the model, or `y` is a list or contains
-                names.
-        """
-        self._check_arguments("train_on_batch", *args, **kwargs)
-        return super().train_on_batch(*args, **kwargs)
-
-    def _check_arguments(self, method, *args, **kwargs):
-        signature = inspect.signature(getattr(keras.Model, method))
-        given = signature.bind_partial(self, *args, **kwargs).arguments
-        _check_numbers(given.get("y"))
-        self._check_unused(given)
-
-    def _check_unused(self, given):
-        for name, reason in self._unused_arguments.items():
-            if given.get(name) is not None:
-                raise ValueError(
-                    f"`{name}` must be None for a {type(self).__name__}; got {given[name]!r}. "
-                    f"{reason}"
-                )
-
-
-def _check_numbers(y):
-    """Raises a ValueError if `y` is a list or an array of str, bytes or objects."""
-    # Kind of a NumPy dtype, such as "U" for str.
-    kind = getattr(getattr(y, "dtype", None), "kind", "")
-    if kind in ("U", "S", "O") or isinstance(y, list):
-        got = next(iter(y), None)
-        raise ValueError(
-            f"`y` must be an array of integer ids; got {type(y).__name__}, whose first item is "
-            f"{got!r}. Replace names by their positions in the list of tags or labels, pad lists "
-            "of different lengths, and convert the result with `np.array`."
-        )
-
-
-# Value of `_unused_arguments` for models whose targets are part of the features.
+# Values of `TrainingMethods._unused_arguments`: for models that compute their loss and metrics
+# themselves, and for those of them whose targets are part of the features.
+OWN_LOSS = {
+    **dict.fromkeys(("loss", "loss_weights"), _LOSS),
+    **dict.fromkeys(METRICS, _METRICS),
+}
 TARGETS_IN_FEATURES = {
-    **OwnLossModel._unused_arguments,
+    **OWN_LOSS,
     "sample_weight": _IN_FEATURES,
     "class_weight": _IN_FEATURES,
 }
@@ -157,43 +56,25 @@ def checked_y(y, shape, axes, num_classes, mask=None):
     return checked_targets("y", y, num_classes, mask)
 
 
-class SentenceLossModel(OwnLossModel):
-    """Mixin for models with a `SentenceLoss`, whose result is the `loss` in the logs."""
+def with_penalty(model, loss, rows, x, logged=None):
+    """Updates the logged loss, and returns this replica's part of the loss with penalties.
 
-    @property
-    def metrics_names(self) -> list[str]:
-        """Names of the numbers that `evaluate` returns, in this order."""
-        return [name for name in super().metrics_names if name != self.sentence_loss.name]
+    Args:
+        model: A model with a `sentence_loss`.
+        loss: float32 scalar. Mean loss of the rows of this replica, without penalties.
+        rows: int. Number of rows of this replica.
+        x: The features of the batch.
+        logged: tuple `(mean loss, number)` of the rows that the logs include. If `None` (the
+            default), the logs include all rows.
 
-    def compute_metrics(
-        self, x: Any, y: Any, y_pred: Any, sample_weight: tf.Tensor | None = None
-    ) -> dict[str, tf.Tensor]:
-        results = super().compute_metrics(x, y, y_pred, sample_weight)
-        results["loss"] = results.pop(self.sentence_loss.name)
-        return results
-
-    def get_metrics_result(self) -> dict[str, tf.Tensor]:
-        results = super().get_metrics_result()
-        return {**results, "loss": results.pop(self.sentence_loss.name)}
-
-    def _with_penalty(self, loss, rows, x, logged=None):
-        """Updates the logged loss, and returns this replica's part of the loss with penalties.
-
-        Args:
-            loss: float32 scalar. Mean loss of the rows of this replica, without penalties.
-            rows: int. Number of rows of this replica.
-            x: The features of the batch.
-            logged: tuple `(mean loss, number)` of the rows that the logs include. If `None` (the
-                default), the logs include all rows.
-
-        Returns:
-            float32 scalar. The sum over all replicas is the loss of the global batch.
-        """
-        penalty = sum(tf.cast(term, "float32") for term in self.losses)
-        batch_weight = x.get(BATCH_WEIGHT) if isinstance(x, dict) else None
-        part, *logged = over_replicas(loss, rows, logged or (loss, rows), batch_weight)
-        self.sentence_loss.update_state(*logged, penalty)
-        return part + penalty / num_replicas()
+    Returns:
+        float32 scalar. The sum over all replicas is the loss of the global batch.
+    """
+    penalty = sum(tf.cast(term, "float32") for term in model.losses)
+    batch_weight = x.get(BATCH_WEIGHT) if isinstance(x, dict) else None
+    part, *logged = over_replicas(loss, rows, logged or (loss, rows), batch_weight)
+    model.sentence_loss.update_state(*logged, penalty)
+    return part + penalty / num_replicas()
 
 
 def mean_of_rows(losses):

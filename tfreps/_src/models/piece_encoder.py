@@ -75,7 +75,7 @@ class PieceEncoder(WholeModel, keras.Model):
         return outputs
 
     def _input_signatures(self):
-        """Returns the input specs; see `ExportMethods._input_signatures`."""
+        """Returns the input specs; see `WholeModel._input_signatures`."""
         return with_optional([feature("piece_ids", None)], feature("mask", dtype="bool"))
 
     def attention(self, features: Features) -> tuple[tf.Tensor, tf.Tensor]:

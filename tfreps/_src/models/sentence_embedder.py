@@ -13,8 +13,9 @@ from tfreps._src.layers.ops.masks import after
 from tfreps._src.layers.pooling import POOLINGS, Pooling
 from tfreps._src.metrics.sentence_loss import SentenceLoss
 from tfreps._src.models.keras_encoder import check_masks, encoded, width_of
-from tfreps._src.models.own_loss import SentenceLossModel, mean_of_rows
+from tfreps._src.models.own_loss import OWN_LOSS, mean_of_rows, with_penalty
 from tfreps._src.models.preset_methods import FILES, Model, read_files
+from tfreps._src.models.whole_model import WholeModel
 
 TEXTS = "first", "second", "third"  # keys of a batch of pairs or triples
 OUT_OF_RANGE = "`y` must be similarities from -1 to 1. Divide scores by the highest possible one."
@@ -22,7 +23,7 @@ DENSE = {"units", "activation", "use_bias"}  # names of the options of a dense l
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class SentenceEmbedder(SentenceLossModel, keras.Model):
+class SentenceEmbedder(WholeModel, keras.Model):
     """Model that computes one vector per text: an encoder, pooling, dense layers, normalization.
 
         v = [pool_1(sequence_output), pool_2(sequence_output), ...]
@@ -84,6 +85,8 @@ class SentenceEmbedder(SentenceLossModel, keras.Model):
     TensorShape([1, 4])
     """
 
+    _unused_arguments = OWN_LOSS
+
     def __init__(
         self,
         encoder: keras.Model,
@@ -120,7 +123,7 @@ class SentenceEmbedder(SentenceLossModel, keras.Model):
         self.supports_jit = False  # XLA would recompile the model for each shape
         self.built = True
         # Metrics.
-        self.sentence_loss = SentenceLoss()
+        self.sentence_loss = SentenceLoss(name="loss")
         self.accuracy = keras.metrics.Mean(name="accuracy")
 
     def call(self, features: Features, training: bool = False) -> Outputs:
@@ -217,7 +220,7 @@ class SentenceEmbedder(SentenceLossModel, keras.Model):
             losses = tf.square(tf.linalg.diag_part(cosines) - y)
         if sample_weight is not None:
             losses *= tf.cast(tf.reshape(sample_weight, [-1]), "float32")
-        return self._with_penalty(mean_of_rows(losses), rows, x)
+        return with_penalty(self, mean_of_rows(losses), rows, x)
 
     def compute_metrics(
         self, x: Any, y: Any, y_pred: Any, sample_weight: tf.Tensor | None = None

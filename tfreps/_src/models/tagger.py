@@ -24,9 +24,10 @@ from tfreps._src.metrics.span_f1 import SpanF1
 from tfreps._src.metrics.token_accuracy import TokenAccuracy
 from tfreps._src.models.keras_encoder import check_masks, encoded, width_of
 from tfreps._src.models.linear_encoder import LinearEncoder
-from tfreps._src.models.own_loss import SentenceLossModel, checked_y, mean_of_rows
+from tfreps._src.models.own_loss import OWN_LOSS, checked_y, mean_of_rows, with_penalty
 from tfreps._src.models.preset_methods import FILES, Model, read_files
 from tfreps._src.models.sentence_tagger import SentenceTagger
+from tfreps._src.models.whole_model import WholeModel
 from tfreps._src.text.tags.tag_schemes import Scheme, allowed_transitions
 
 Constrain = Literal["both", "decode", "none"]
@@ -34,7 +35,7 @@ CONSTRAIN = "both", "decode", "none"
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class Tagger(SentenceTagger, SentenceLossModel, keras.Model):
+class Tagger(SentenceTagger, WholeModel, keras.Model):
     """Sequence tagger: an encoder, a dense layer and a CRF or a softmax.
 
         emissions_t = dropout(sequence_output_t) @ kernel + bias [+ linear_t]
@@ -133,7 +134,7 @@ class Tagger(SentenceTagger, SentenceLossModel, keras.Model):
     """
 
     _unused_arguments = {
-        **SentenceLossModel._unused_arguments,
+        **OWN_LOSS,
         "class_weight": "Keras would weight each sentence by the position of its highest tag id. "
         "Pass a `sample_weight` of shape [B, T] with the weight of each token's tag.",
     }
@@ -188,7 +189,7 @@ class Tagger(SentenceTagger, SentenceLossModel, keras.Model):
         self.supports_jit = False  # XLA drops the checks of targets and recompiles for each shape
         self.built = True
         # Metrics.
-        self.sentence_loss = SentenceLoss()
+        self.sentence_loss = SentenceLoss(name="loss")
         self.test_metrics = [TokenAccuracy(name="accuracy")]
         if scheme is not None:
             self.test_metrics.append(SpanF1(self.tags, scheme, name="span_f1"))
@@ -366,7 +367,7 @@ class Tagger(SentenceTagger, SentenceLossModel, keras.Model):
         forbids = self.constrain == "both" and self.crf.allowed_transitions is not None
         if self.use_crf and forbids and not is_soft(y):
             logged = self._loss_of_allowed(loss, emissions, y, mask, sample_weight)
-        return self._with_penalty(loss, tf.shape(y)[0], x, logged)
+        return with_penalty(self, loss, tf.shape(y)[0], x, logged)
 
     def _loss_of_allowed(self, loss, emissions, y, mask, sample_weight):
         """Computes the mean loss of the sentences without a forbidden transition, for the logs.

@@ -189,7 +189,7 @@ class TokenEmbedder(WholeModel, keras.Model):
         return (0, 0) if self.elmo is None else None
 
     def _input_signatures(self):
-        """Returns the specs of the used features; see `ExportMethods._input_signatures`."""
+        """Returns the specs of the used features; see `WholeModel._input_signatures`."""
         specs = []
         mask = feature("mask", dtype="bool")
         if self.vocabulary_size is not None:
