@@ -36,7 +36,7 @@ from benchmarks.bert_cases import (
     inputs_of,
 )
 from benchmarks.rows import print_table, program_parser
-from tfreps._src.inference.load import load
+from tfreps import load
 from tfreps.models import BertEncoder, BertPretrainer, Classifier, Tagger
 from tfreps.text import tokenize
 

@@ -16,7 +16,7 @@ import time
 from benchmarks.domains import DOMAINS, encoding_of
 from benchmarks.rows import program_parser
 from benchmarks.trainings import run_folder, train_once
-from tfreps._src.inference.load import load
+from tfreps import load
 from tfreps.data import read_labeled
 
 COMMON = (

@@ -19,7 +19,7 @@ def main(argv=None):
     parser.add_argument("data", nargs="+", help="Files with tagged sentences.")
     options = parser.parse_args(argv)
     from tfreps._src.cli.tagged_files import read_tagged_files
-    from tfreps._src.inference.load import load_as
+    from tfreps._src.inference.loading import load_as
     from tfreps.inference import TextTagger
 
     trained = load_as(TextTagger, options.run)

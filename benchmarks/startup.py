@@ -28,7 +28,7 @@ STEPS = "load", "first answer", "second answer", "longer line"
 # Programs that print the seconds of each step, one number per line.
 TAGGER = """
 import sys, time
-from tfreps._src.inference.load import load
+from tfreps import load
 folder, line, clock = *sys.argv[1:3], getattr(time, sys.argv[3])
 times = [clock()]
 tagger = load(folder)

@@ -1,5 +1,5 @@
 from ._src.export.export_check import check_export as check_export
 from ._src.export.export_folder import write_export as write_export
-from ._src.export.open_for_export import open_for_export as open_for_export
+from ._src.export.opening import open_for_export as open_for_export
 from ._src.export.portable.portable_export import write_portable_export as write_portable_export
 from ._src.export.weight_changes import weight_changes as weight_changes

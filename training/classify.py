@@ -64,7 +64,7 @@ def main(argv=None):
 
 def classify(options):
     check_output(options.output, options.overwrite, [options.text, *run_files(options.model)])
-    from tfreps._src.inference.load import load_as
+    from tfreps._src.inference.loading import load_as
     from tfreps._src.inference.text_classifier import TextClassifier
 
     trained = load_as(TextClassifier, options.model)

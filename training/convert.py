@@ -114,7 +114,7 @@ def check(options):
 def published(options):
     """Writes the biLM of a run folder in the format of bilm-tf and AllenNLP."""
     from tfreps._src.convert.model_cards import write_model_card
-    from tfreps._src.inference.load import load_as
+    from tfreps._src.inference.loading import load_as
     from tfreps._src.inference.text_bilm import TextBiLM
     from tfreps._src.runs.run_card import run_card
 
@@ -160,7 +160,7 @@ def published_bert(options):
 
 def create_run(options):
     """Creates a run folder from a published model or a training folder of bilm-tf."""
-    from tfreps._src.inference.load import load
+    from tfreps import load
     from tfreps._src.inference.text_bilm import TextBiLM
     from tfreps._src.inference.text_model import TextModel
     from tfreps.text import Vocabulary

@@ -151,7 +151,7 @@ def embed(options):
     if not options.resume:
         check_overwrite(options.output, options.overwrite, inputs(options))
 
-    from tfreps._src.inference.load import load
+    from tfreps import load
     from tfreps._src.inference.text_bert import TextBert
     from tfreps._src.inference.text_bilm import TextBiLM
     from tfreps._src.inference.text_embedder import TextEmbedder

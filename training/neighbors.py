@@ -84,7 +84,7 @@ def main(argv=None):
 def find_neighbors(options):
     path, how = bilm_options.chosen_model(options)
 
-    from tfreps._src.inference.load import load
+    from tfreps import load
     from tfreps._src.inference.text_bilm import TextBiLM
     from tfreps._src.inference.text_embedder import TextEmbedder
 

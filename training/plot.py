@@ -188,7 +188,7 @@ def write_figure(options, draw):
 
 
 def draw_attention(options):
-    from tfreps._src.inference.load import load
+    from tfreps import load
 
     read = load(options.model).attention(options.text, options.second)
     fonts = plots.find_fonts(read.tokens, options.font)
@@ -200,8 +200,8 @@ def draw_attention(options):
 
 def draw_positions(options):
     """Returns a figure of the position vectors of a model, or of sinusoidal ones without MODEL."""
+    from tfreps import load
     from tfreps._src.inference.attention import POSITIONS, position_table
-    from tfreps._src.inference.load import load
     from tfreps._src.layers.position_embedding import sinusoids
 
     if options.model is not None:

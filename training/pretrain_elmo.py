@@ -125,7 +125,8 @@ def make_model(options, vocabulary):
     """
     from tfreps._src.models.precision import POLICIES
     from tfreps._src.models.sizes import ELMO
-    from tfreps._src.runs.bilm_loading import continue_pretraining, set_vocabulary, word_options
+    from tfreps._src.runs.bilm_loading import continue_pretraining
+    from tfreps._src.runs.bilm_parts import set_vocabulary, word_options
     from tfreps.models import BiLM, BiLMPretrainer
 
     sizes = {name: getattr(options, name) for name in SIZES if name != "dropout"}

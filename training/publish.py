@@ -51,7 +51,7 @@ def main(argv=None):
 
 
 def publish(options):
-    from tfreps._src.inference.load import load
+    from tfreps import load
     from tfreps._src.presets import hub_repositories
 
     if options.target.startswith(hub_repositories.SCHEME):

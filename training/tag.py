@@ -92,7 +92,7 @@ def tag(options):
             f"--input-format {options.input_format} cannot read standard input. Give a file after "
             "MODEL."
         )
-    from tfreps._src.inference.load import load_as
+    from tfreps._src.inference.loading import load_as
     from tfreps._src.inference.text_tagger import TextTagger
 
     trained = load_as(TextTagger, options.model)

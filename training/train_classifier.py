@@ -118,7 +118,7 @@ def train(options, earlier):
 
     If `earlier`, the run to resume, is not `None`, its training is continued.
     """
-    from tfreps._src.inference.load import load
+    from tfreps import load
     from tfreps._src.reports.evaluation import check_known_names
     from tfreps.training.inputs import bert_inputs
     from tfreps.training.inputs import read_inputs as reading

@@ -6,7 +6,7 @@ import pytest
 from tests import known_models
 from tests.closeness import assert_close
 from tests.known_models import TEXTS, softmax
-from tfreps._src.inference.load import load
+from tfreps import load
 from tfreps._src.reports.evaluation import check_known_names, evaluate_classifier, evaluate_tagger
 from tfreps.data import LabeledText, TaggedSentence
 from tfreps.inference import TextClassifier, TextTagger

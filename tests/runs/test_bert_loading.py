@@ -7,14 +7,8 @@ import tensorflow as tf
 
 from tests import tiny_bert
 from tests.closeness import assert_close
-from tfreps._src.runs.bert_loading import (
-    changed_encoder,
-    freeze_layers,
-    least,
-    load_encoder,
-    load_pretrainer,
-    max_length,
-)
+from tfreps._src.runs.bert_loading import load_encoder, load_pretrainer
+from tfreps._src.runs.bert_parts import changed_encoder, freeze_layers, least, max_length
 from tfreps._src.runs.model_files import save_to_preset
 from tfreps._src.runs.run_folder import RunFolder
 from tfreps.models import BertEncoder, BertPretrainer, Classifier

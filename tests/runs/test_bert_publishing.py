@@ -10,10 +10,8 @@ import tensorflow as tf
 from tests import tiny_bert
 from tests.closeness import assert_close
 from tests.training.labeling import ask, refused
+from tfreps import load
 from tfreps.__main__ import main
-from tfreps._src.inference.load import load
-from tfreps._src.runs.bert_publishing import has_head, read_with_head
-from tfreps._src.runs.locate import BERT, locate
 from tfreps._src.runs.run_folder import TOKENIZER, RunFolder
 from tfreps.inference import TextTagger
 from tfreps.models import BertPretrainer, Classifier, PieceEncoder, Tagger
@@ -50,12 +48,6 @@ def tagger(tmp_path):
     randomized(model).save_pretrained(tmp_path / "tagger")
     tokenizer().write_vocabulary(tmp_path / "tagger" / "vocab.txt")
     return model, tmp_path / "tagger"
-
-
-def with_head(path):
-    """Returns the tagger that predicts the tags of words, and its tokenizer."""
-    with locate(path, *BERT) as found:
-        return read_with_head(found.open(), found.path)
 
 
 def convert(*words):
@@ -101,8 +93,7 @@ def test_a_published_tagger_answers_words(tagger, tmp_path):
     emissions = model({"token_ids": ids})["emissions"].numpy()[0]
     shares = np.exp(emissions) / np.exp(emissions).sum(-1, keepdims=True)
     shares = shares[[1, 3, 4]]  # the first pieces
-    plain, _ = with_head(folder)
-    found = TextTagger(plain, opened.indexer, "words").tag([words])[0]
+    found = TextTagger(load(folder).model, opened.indexer, "words").tag([words])[0]
     assert found.tags == [TAGS[place] for place in shares.argmax(-1)]
     assert_close(found.confidences, shares.max(-1))
     np.testing.assert_array_equal(opened.model.kernel, model.kernel)
@@ -125,7 +116,7 @@ def test_a_published_tagger_cuts_words_as_its_tokenizer(tmp_path):
     ].numpy()[0, 1:-1]
     shares = np.exp(emissions) / np.exp(emissions).sum(-1, keepdims=True)
     assert len(shares) == len(words)  # each word is one piece
-    plain, _ = with_head(tmp_path / "tagger")
+    plain = load(tmp_path / "tagger").model
     assert_close(
         TextTagger(plain, opened.indexer, "bert").tag([words])[0].confidences, shares.max(-1)
     )
@@ -244,9 +235,6 @@ def test_what_transformers_has_no_place_for(classifier, tagger, tmp_path, capsys
     headless = tiny_bert.write_checkpoint(tmp_path / "plain", tokenizer())[0]
     line = refused(capsys, "convert", headless, "--output", tmp_path / "no")
     assert "has no label or tag head" in line and not (tmp_path / "no").exists()
-    for path, expected in (headless, False), (classifier[1], True):
-        with locate(path, *BERT) as found:
-            assert has_head(found.open()) == expected
     (tagger[1] / "vocab.txt").unlink()
     line = refused(capsys, "convert", tagger[1], "--output", tmp_path / "no")
     assert "contains no vocab.txt" in line and not (tmp_path / "no").exists()

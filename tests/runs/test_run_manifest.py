@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 from tests import known_models, tiny_run
-from tfreps._src.inference.load import load
+from tfreps import load
 from tfreps._src.runs.run_folder import RunFolder
 from tfreps._src.runs.run_manifest import (
     MANIFEST,

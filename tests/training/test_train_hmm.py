@@ -3,8 +3,8 @@ import json
 import numpy as np
 import pytest
 
+from tfreps import load
 from tfreps.__main__ import main
-from tfreps._src.inference.load import load
 from tfreps._src.runs import run_folder
 from tfreps.training import train_hmm
 

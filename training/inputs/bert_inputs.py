@@ -5,7 +5,8 @@ import itertools
 import keras
 
 from tfreps._src.models.bert import BertEncoder
-from tfreps._src.runs.bert_loading import freeze_layers, load_encoder, max_length
+from tfreps._src.runs.bert_loading import load_encoder
+from tfreps._src.runs.bert_parts import freeze_layers, max_length
 from tfreps._src.text.bert.piece_indexer import check_num_pieces
 
 

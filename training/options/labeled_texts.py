@@ -126,7 +126,7 @@ def cut_texts(options, texts, bert=None) -> tuple[list[list[str]], int]:
     encoders are not truncated here. With --too-long error, a text that is too long raises a
     ValueError. Returns the list of the tokens of each text, and the number of truncated texts.
     """
-    from tfreps._src.runs.bert_loading import least, max_length
+    from tfreps._src.runs.bert_parts import least, max_length
     from tfreps._src.text.bert.piece_indexer import piece_texts
 
     strings, longest = [text.text for text in texts], options.max_length

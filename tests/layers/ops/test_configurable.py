@@ -9,7 +9,7 @@ import pytest
 from tests.closeness import assert_close
 from tfreps._src.layers.ops.configurable import inner_layers
 from tfreps._src.layers.transformer import activation_function
-from tfreps._src.runs.bert_loading import freeze_layers
+from tfreps._src.runs.bert_parts import freeze_layers
 from tfreps.layers import CRF, CharCNNEncoder, TransformerBlock
 from tfreps.models import BertEncoder, Classifier, Tagger
 

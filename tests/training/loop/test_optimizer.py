@@ -9,7 +9,7 @@ from tests.closeness import assert_close
 from tests.line_model import make_model, options
 from tests.tiny_run import make_pretrainer
 from tfreps._src.cli.option_rules import check_rules
-from tfreps._src.runs.bert_loading import freeze_layers
+from tfreps._src.runs.bert_parts import freeze_layers
 from tfreps.models import BiLSTMEncoder, Elmo, LinearEncoder, PieceEncoder, Tagger, TokenEmbedder
 from tfreps.optimizers import FusedAdam, GroupedOptimizer
 from tfreps.training.loop.optimizer import make_optimizer, penalize

@@ -11,7 +11,7 @@ from tfreps._src.layers.position_embedding import sinusoids
 from tfreps._src.models.bert import BertEncoder
 from tfreps._src.models.transformer_encoder import TransformerEncoder
 from tfreps._src.models.whole_model import WholeModel
-from tfreps._src.runs.bert_loading import max_length
+from tfreps._src.runs.bert_parts import max_length
 from tfreps._src.text.bert.piece_tokenizer import PieceTokenizer
 
 POSITIONS = 100  # default number of sinusoidal positions, which have no upper limit

@@ -12,7 +12,7 @@ from tfreps._src.inference.loaded_model import LoadedModel, trace_once
 from tfreps._src.inference.outputs import TextAttention, TextVectors
 from tfreps._src.models.bert import BertEncoder
 from tfreps._src.models.bert_pretrainer import BertPretrainer
-from tfreps._src.runs.bert_loading import max_length
+from tfreps._src.runs.bert_parts import max_length
 from tfreps._src.text.bert.piece_tokenizer import PieceTokenizer
 
 TEXTS_AT_ONCE = 32

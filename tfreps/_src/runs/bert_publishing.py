@@ -1,13 +1,10 @@
 """Converts BERT models with a head between run folders and published folders."""
 
 import os
-import pathlib
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
-from tfreps._src.convert.bert_checkpoint import Checkpoint, read_classifier, read_tagger
-from tfreps._src.convert.bert_table import has, label_rows
-from tfreps._src.convert.hugging_face import TAG_TASK, write_model
+from tfreps._src.convert.hugging_face import write_model
 from tfreps._src.convert.model_cards import write_model_card
 from tfreps._src.models.bert import BertEncoder
 from tfreps._src.models.bert_pretrainer import BertPretrainer
@@ -15,48 +12,12 @@ from tfreps._src.models.classifier import Classifier
 from tfreps._src.models.copy_weights import copy_weights
 from tfreps._src.models.piece_encoder import PieceEncoder
 from tfreps._src.models.tagger import Tagger
-from tfreps._src.runs.bert_loading import least, max_length, published_tokenizer
+from tfreps._src.runs.bert_parts import least, max_length
 from tfreps._src.runs.model_files import asset_writers
 from tfreps._src.runs.run_card import run_card
 from tfreps._src.runs.run_folder import RunFolder
 from tfreps._src.text.bert.piece_tokenizer import PieceTokenizer
 from tfreps._src.text.bert.tokenizer_files import read_tokenizer, write_checkpoint_tokenizer
-from tfreps._src.text.tags.tag_schemes import Scheme
-
-
-def read_with_head(
-    checkpoint: Checkpoint, path: pathlib.Path, scheme: Scheme | Literal["none"] | None = None
-) -> tuple[Classifier | Tagger, PieceTokenizer]:
-    """Returns the published tagger or classifier at a path, and its tokenizer.
-
-    The model is a tagger if its `architectures` include a class such as
-    `BertForTokenClassification`, or if it has no `architectures` and a scheme is given. A tagger
-    predicts one tag per word from the word's first piece (see `PieceEncoder`); with the scheme
-    `"none"` or `None`, its tags have no spans.
-    """
-    kinds = checkpoint.config.get("architectures") or ()
-    has_tags = any(str(kind).endswith(TAG_TASK) for kind in kinds)
-    is_tagger = has_tags or not kinds and scheme is not None
-    if not is_tagger and scheme is not None:
-        raise ValueError(
-            f"`scheme` cannot be used here: {path} is a classifier, which has no tag scheme; got "
-            f"{scheme!r}. Omit `scheme`."
-        )
-    found = (read_tagger if is_tagger else read_classifier)(checkpoint)
-    tokenizer = published_tokenizer(path, found.encoder)
-    if not is_tagger:
-        return found, tokenizer
-    scheme = None if scheme == "none" else scheme
-    words = PieceEncoder(found.encoder, tokenizer.start_id, tokenizer.separator_id, name="words")
-    options = {"use_crf": False, "dropout": found.dropout}
-    tagger = Tagger(words, found.tags, scheme, **options, name="tagger")
-    copy_weights(tagger, found, parts=["kernel", "bias"])
-    return tagger, tokenizer
-
-
-def has_head(checkpoint: Checkpoint) -> bool:
-    """Returns True if a published BERT model has a label or tag head."""
-    return has(label_rows(checkpoint.names, checkpoint.options, 1), checkpoint.arrays.shapes)
 
 
 def write_labeling_run(

@@ -4,50 +4,29 @@ import os
 import pathlib
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeVar
+from typing import Any
 
 from tfreps._src.convert import hugging_face
-from tfreps._src.convert.bert_checkpoint import (
-    read_classifier,
-    read_encoder,
-    read_pretrainer,
-    read_tagger,
-)
-from tfreps._src.convert.bilm_files import find_bilm_files, read_training_bilm, write_bilm
-from tfreps._src.convert.bilm_tf import read_weights
-from tfreps._src.convert.many_langs import read_many_langs
+from tfreps._src.convert.bilm_files import write_bilm
 from tfreps._src.convert.model_cards import write_model_card
 from tfreps._src.convert.preset_model import is_hugging_face, write_preset_model
-from tfreps._src.convert.sentence_transformers import read_embedder, write_embedder
+from tfreps._src.convert.sentence_transformers import write_embedder
 from tfreps._src.files.atomic_files import is_free, replacing, write_text
 from tfreps._src.models.any_bilm import AnyBiLM
-from tfreps._src.models.bert import BertEncoder
-from tfreps._src.models.bert_pretrainer import BertPretrainer
 from tfreps._src.models.bilm import BiLM
 from tfreps._src.models.classifier import Classifier
 from tfreps._src.models.elmo import Elmo
 from tfreps._src.models.hmm import HMMTagger
-from tfreps._src.models.many_langs import ManyLangsBiLM
 from tfreps._src.models.preset_methods import FILES
 from tfreps._src.models.sentence_embedder import SentenceEmbedder
 from tfreps._src.models.tagger import Tagger
 from tfreps._src.models.whole_model import WholeModel
 from tfreps._src.presets import hub_repositories
-from tfreps._src.runs.locate import (
-    BERT,
-    BILM,
-    KERAS_FILE,
-    MANY_LANGS,
-    RUN,
-    SENTENCE_TRANSFORMERS,
-    TRAINING_FOLDER,
-    Kind,
-    Location,
-    locate,
-)
+from tfreps._src.runs.kinds import OWN, kinds_of, locate
 from tfreps._src.runs.run_card import run_card, shared_options
 from tfreps._src.runs.run_folder import (
     LABELS,
+    NO_COMMAND,
     TAGS,
     TOKENIZER,
     VOCABULARY,
@@ -59,13 +38,8 @@ from tfreps._src.text.bert.tokenizer_files import write_checkpoint_tokenizer, wr
 from tfreps._src.text.vocabulary import Vocabulary
 from tfreps._src.text.word_char_ids import WordCharIndexer
 
-NO_COMMAND = "save_to_preset"  # in place of the command, for models that no command trained
 
-
-Model = TypeVar("Model")
-
-
-def from_preset(cls: type[Model], source: str | os.PathLike[str], **options: Any) -> Model:
+def from_preset(cls: Any, source: str | os.PathLike[str], **options: Any) -> Any:
     """Loads an instance of the class `cls` from a source.
 
     `source` and `options` are the arguments of `cls.from_preset`.
@@ -74,23 +48,19 @@ def from_preset(cls: type[Model], source: str | os.PathLike[str], **options: Any
         The model in the source or, if this is not an instance of `cls`, the first part of the model
         that is an instance of `cls`.
     """
-    kinds, read = _reader(cls)
-    with locate(source, RUN, KERAS_FILE, *kinds) as found:
-        if found.kind in kinds:
-            published = getattr(cls, "from_pretrained", None)
-            return published(found.path, **options) if published else read(found, **options)
-        model = found.open()
-        return _part(cls, model.load_model() if found.kind is RUN else model, source, options)
+    with locate(source, *OWN, *kinds_of(cls)) as found:
+        if found.kind in OWN or issubclass(cls, Elmo):
+            return _part(cls, found.read(cls), source, options)
+        return cls.from_pretrained(found.path, **options)  # its options may be `None`
 
 
-def from_pretrained(cls: type[Model], source: str | os.PathLike[str], **options: Any) -> Model:
+def from_pretrained(cls: type, source: str | os.PathLike[str], **options: Any) -> Any:
     """Returns a model of the class `cls` with the published weights that a source contains.
 
     `source` and `options` are the arguments of `cls.from_pretrained`.
     """
-    kinds, read = _reader(cls)
-    with locate(source, *kinds) as found:
-        return read(found, **options)
+    with locate(source, *kinds_of(cls)) as found:
+        return found.read(cls, **options)
 
 
 def save_pretrained(model: Any, folder: str | os.PathLike[str], *args: Any) -> None:
@@ -214,48 +184,6 @@ def _part(cls: type, model: Any, source: str | os.PathLike[str], options: Mappin
     return found
 
 
-def _read_bilm(
-    found: Location, weights_file: str | os.PathLike[str] | None = None, **options: Any
-) -> BiLM:
-    if found.kind is TRAINING_FOLDER and weights_file is None:
-        return read_training_bilm(found.path, **options)
-    return read_weights(*find_bilm_files(found.path, weights_file), **options)
-
-
-def _read_many_langs(found: Location, **options: Any) -> ManyLangsBiLM:
-    return read_many_langs(found.path, **options)[0]
-
-
-def _read_elmo(found: Location, **options: Any) -> Elmo:
-    read = _read_many_langs if found.kind is MANY_LANGS else _read_bilm
-    return Elmo(read(found, trainable=False), **options)
-
-
-def _opened(read: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns a function that opens a `Location` and passes the result to `read`."""
-    return lambda found, **options: read(found.open(), **options)
-
-
-def _reader(cls: type) -> tuple[tuple[Kind, ...], Any]:
-    """Returns a tuple of the kinds of files from which models of a class are loaded, and a loader.
-
-    The loader takes a `Location`, and returns an instance of `cls`. A class that `READERS` does not
-    contain has the entry of its nearest parent class, or `((), None)` if there is none.
-    """
-    found = (READERS[parent] for parent in cls.__mro__ if parent in READERS)
-    return next(found, ((), None))
-
-
-READERS = {
-    BertEncoder: (BERT, _opened(read_encoder)),
-    BertPretrainer: (BERT, _opened(read_pretrainer)),
-    Classifier: (BERT, _opened(read_classifier)),
-    Tagger: (BERT, _opened(read_tagger)),
-    SentenceEmbedder: ((SENTENCE_TRANSFORMERS,), _opened(read_embedder)),
-    BiLM: (BILM, _read_bilm),
-    ManyLangsBiLM: ((MANY_LANGS,), _read_many_langs),
-    Elmo: ((*BILM, MANY_LANGS), _read_elmo),
-}
 FILES.update(
     from_preset=from_preset,
     from_pretrained=from_pretrained,

@@ -22,6 +22,7 @@ if TYPE_CHECKING:  # imported for types only, so that a folder can be opened wit
 FORMAT_VERSION = 3
 OPTIONS, RESULTS, MODEL = "options.json", "results.json", "model.keras"
 CONFIG = "config.json"  # file with the config of a model that `save_to_preset` wrote
+NO_COMMAND = "save_to_preset"  # in place of the command, for models that no command trained
 OF_ONE_COMMAND = "resume", "overwrite", "distribute"  # options that are not stored with the run
 VOCABULARY, TAGS, LABELS = "vocabulary.txt", "tags.txt", "labels.txt"
 TOKENIZER, WORD_CHARACTERS = "tfreps_tokenizer.json", "word_characters.json"

@@ -8,8 +8,8 @@ from tfreps._src.export.bilm_signatures import BiLMSignatures
 from tfreps._src.export.embedder_signatures import EmbedderSignatures
 from tfreps._src.export.labeling_signatures import TextSignatures
 from tfreps._src.export.signature_base import Signatures
-from tfreps._src.inference.load import load
 from tfreps._src.inference.loaded_model import LoadedModel
+from tfreps._src.inference.loading import load
 from tfreps._src.inference.text_bert import TextBert
 from tfreps._src.inference.text_bilm import TextBiLM
 from tfreps._src.inference.text_embedder import TextEmbedder

@@ -13,15 +13,15 @@ from tests.convert.bert_folders import (
     hugging_face,
 )
 from tfreps._src.convert.torch_files import START
-from tfreps._src.runs.locate import (
+from tfreps._src.runs.kinds import (
     AESPRESSO,
-    BERT,
     BILM_FILES,
     GOOGLE,
     HUGGING_FACE,
     KERAS_FILE,
     RUN,
     TRAINING_FOLDER,
+    kinds_of,
     locate,
 )
 from tfreps.models import BertEncoder, BiLM
@@ -30,7 +30,7 @@ POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 438\n"
 
 
 def opened(path):
-    with locate(path, *BERT) as found:
+    with locate(path, *kinds_of(BertEncoder)) as found:
         return found.open()
 
 
