@@ -167,9 +167,8 @@ def embed(options):
     if write_vectors is not embed_lines and options.output.endswith(".npy"):
         raise ValueError(
             f"--output must be an HDF5 file (.hdf5) for the vectors of {found.source}, "
-            f"{found.kind}; got {options.output}. A .npy file has one vector per text, and only a "
-            "text embedder computes these: a folder of sentence-transformers, with its "
-            "modules.json."
+            f"{found.kind}; got {options.output}. A .npy file has one vector per text. Only a text "
+            "embedder, such as a model of sentence-transformers, can write it."
         )
     write_vectors(options, found)
 

@@ -206,7 +206,9 @@ def check_fit(options, is_tagger):
     kind, other = ("a tagger", "a classifier") if is_tagger else ("a classifier", "a tagger")
     for name in FIELDS if is_tagger else FOR_TAGGERS:
         if getattr(options, name) is not None:
-            raise ValueError(f"{as_flag(name)} has no effect with {kind}; it applies to {other}.")
+            raise ValueError(
+                f"{as_flag(name)} has no effect with {kind}; it applies to {other}. Omit it."
+            )
 
 
 def say(results):

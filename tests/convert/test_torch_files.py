@@ -121,7 +121,7 @@ CALL = name("posix.system") + tuple_of(text("touch pwned")) + b"R"
         (with_storage(storage("0", "torch.QInt8Storage", 6)), "refers to torch.QInt8Storage"),
         (with_storage(storage("0", "torch.FloatStorage", 6, text("x"))), "is a view"),
         (with_storage(storage("0", "collections.OrderedDict", 6)), "without a type or key"),
-        (with_storage(number(3) + b"Q"), "a reference to a storage that is not a tuple"),
+        (with_storage(number(3) + b"Q"), "an invalid reference to a storage: expected a tuple"),
         (with_storage(number(3)), "an array without a storage"),
         (with_storage(GOOD, keys=[]), "does not match the arrays"),
         (with_storage(GOOD, keys=["0", "0"]), "does not match the arrays"),

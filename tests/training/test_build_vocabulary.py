@@ -77,7 +77,7 @@ def test_bad_options(tmp_path, corpus):
 def test_options_from_a_file(corpus):
     config = corpus / "options.json"
     config.write_text('{"min_count": 9}')
-    message = "--min-count 9 leaves no token in the vocabulary: the most frequent one, '.*', has"
+    message = "--min-count must be at most ., the count of the most frequent token '.*'; got 9"
     with pytest.raises(ValueError, match=message):
         build(corpus, "--config", str(config))
     assert list(corpus.glob("v*")) == []

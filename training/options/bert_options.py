@@ -33,7 +33,9 @@ TEXT = {
         many=True, needs="format=records", metavar="NAME",
     ),
     "max_length": Option(
-        int, 128, "Maximum number of tokens in a text, special tokens included.", at_least=5
+        int, 128, "Maximum number of tokens in a training text, special tokens included. A text "
+        "consists of consecutive sentences of a document. Longer sentences are split into several "
+        "texts or, with next-sentence prediction, truncated.", at_least=5
     ),
     "worker_data": WORKER_DATA,
 }  # fmt: skip

@@ -106,8 +106,8 @@ def as_metadata(step: int, arrays: dict[str, np.ndarray], state: dict) -> dict[s
         ) from error
     if changed:
         raise ValueError(
-            f"`state` must not change in a JSON round trip; got {state!r}. Use str keys, and lists "
-            "instead of tuples."
+            "`state` must not change when it is written as JSON and read again; got "
+            f"{state!r}. Use str keys, and lists instead of tuples."
         )
     metadata = {"format": FORMAT, "step": str(step), "state": text}
     return {**metadata, "checksum": checksum(arrays, text)}

@@ -67,7 +67,8 @@ def read_preset_model(folder: str | os.PathLike[str]) -> Any:
         raise ValueError(
             f"{file} does not describe a model that this version of tfreps can build "
             f"({type(error).__name__}: {' '.join(str(error).split())[:300]}). The file was written "
-            f"by tfreps {about.get('version')} with Keras {about.get('keras')}."
+            f"by tfreps {about.get('version')} with Keras {about.get('keras')}. Install these "
+            "versions, or use the original file."
         ) from error
     if not isinstance(model, keras.Model) or not model.built:
         raise ValueError(

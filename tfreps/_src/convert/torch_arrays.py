@@ -122,8 +122,8 @@ def _storage(value: Any) -> Storage:
     """Returns the storage of a persistent id `("storage", type, key, device, size, view)`."""
     if type(value) is not tuple or len(value) not in (5, 6) or value[0] != "storage":
         raise ValueError(
-            "the file has a reference to a storage that is not a tuple ('storage', type, key, "
-            f"device, size), but another {type(value).__name__}"
+            "the file has an invalid reference to a storage: expected a tuple of 'storage', type, "
+            f"key, device and size; got {str(value)[:60]!r} of type {type(value).__name__}"
         )
     _, kind, key, _, size, *view = value
     if type(kind) is not Name or kind.text not in STORAGES or type(key) is not str:

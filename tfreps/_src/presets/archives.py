@@ -73,7 +73,7 @@ def _extract_zip(path: pathlib.Path, folder: pathlib.Path) -> None:
             _check_member(path, member.filename, is_link)
             if member.flag_bits & 1:
                 raise ValueError(
-                    f"{path} must not be encrypted, because tfreps asks for no password. "
+                    f"{path} must not be encrypted, because tfreps cannot decrypt archives. "
                     "Extract the archive yourself and pass the folder."
                 )
         size = sum(member.file_size for member in members)

@@ -44,8 +44,8 @@ def vector_rows(path: str, file_format: FileFormat | None = None) -> Iterator[Ve
 
     `path` and `file_format` are arguments of `WordVectors.read`. The header of a text file gives
     the dimension. Without a header, it is the number of numbers in most of the first rows.
-    Rows with fewer numbers or without a token are skipped, and one warning gives the number of
-    these rows. Blank lines are skipped.
+    Rows of a text file without a token, with fewer numbers, or with at least two more numbers are
+    skipped, and one warning gives the number of these rows. Blank lines are skipped.
     """
     if file_format not in (*FORMATS, None):
         known = " or ".join(map(repr, FORMATS))

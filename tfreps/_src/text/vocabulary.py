@@ -188,8 +188,8 @@ def with_most_frequent(
     if rest and not kept:
         token = max(rest, key=lambda token: counts[token])
         raise ValueError(
-            f"`min_count` {min_count} leaves no token in the vocabulary: the most frequent one, "
-            f"{token!r}, has a count of {counts[token]:,}. Use a smaller value."
+            f"`min_count` must be at most {counts[token]:,}, the count of the most frequent token "
+            f"{token!r}; got {min_count:,}. With a larger value, the vocabulary has no tokens."
         )
     kept.sort(key=lambda token: (-counts[token], token))
     return [*first, *kept][:max_size]

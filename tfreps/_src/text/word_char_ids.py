@@ -63,7 +63,9 @@ class WordCharIndexer:
     ):
         check_integers(LEAST_CHARACTERS, max_characters=max_characters)
         if words is None and characters is None:
-            raise ValueError("`characters` or `words` must be a list; both are None. Pass one.")
+            raise ValueError(
+                "`characters` or `words` must be a list; both are None. Pass at least one."
+            )
         self.characters: list[str] | None = None if characters is None else [*characters]
         self.words: list[str] | None = None if words is None else [*words]
         self.max_characters: int = max_characters

@@ -40,12 +40,13 @@ class WordVectors(NamedTuple):
         per line, in the column of strings of `name.parquet` (which requires pyarrow), or in the
         only file of these kinds in the folder.
 
-        Only the matrix of the requested vectors is held in memory, not the file; of a NumPy array,
-        the list of its words is held, too. Tokens in the file may contain spaces. If a token is
+        Memory holds only the matrix of the requested vectors, not the whole file. For a NumPy
+        array, it also holds the list of words. Tokens in the file may contain spaces. If a token is
         repeated in the file, its first vector is used. Tokens in the file that are not UTF-8 are
-        never matched. The header gives the dimension D; without a header, D is the number of
-        numbers in most of the first rows. A row of a text file is skipped if it has no token, fewer
-        than D numbers or at least D + 2; one warning gives the number of skipped rows.
+        never matched. The header gives the dimension D; without a header, D is the most
+        frequent count of numbers in the first rows. A row of a text file is skipped if it has no
+        token, fewer than D numbers, or more than D + 1 numbers. (With D + 1 numbers, the first one
+        is the token.) A single warning gives the number of skipped rows.
 
         Args:
             path: str or path-like object. Path of the file; `*.gz` files are decompressed.
