@@ -86,7 +86,7 @@ def test_character_table():
 
 
 def test_a_count_that_leaves_nothing():
-    with pytest.raises(ValueError, match="`min_count` 4 leaves no .*, 'b', has a count of 3"):
+    with pytest.raises(ValueError, match="`min_count` must be at most 3, .* token 'b'; got 4"):
         Vocabulary.from_counts({"a": 1, "b": 3, "<UNK>": 9}, min_count=4)
     assert len(Vocabulary.from_counts({}, min_count=4)) == 3
 
