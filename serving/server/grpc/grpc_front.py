@@ -70,11 +70,6 @@ class GrpcFront:
                 f"Cannot listen on {address} for gRPC: {error}. Choose another `host` or "
                 "`grpc_port`."
             ) from error
-        if not self.port:
-            raise OSError(
-                f"Cannot listen on {address} for gRPC. The port may be in use. Choose another "
-                "`grpc_port`."
-            )
 
     def _handlers(self):
         services = self._services

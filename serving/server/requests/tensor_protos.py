@@ -11,8 +11,9 @@ from tfreps.serving.server.requests.serving_error import ServingError
 
 MOST_AXES = 32
 MOST_REPEATED = 2**20  # maximum number of elements of an array whose message has fewer bytes
-# Wire tags (field number << 3 | 2) of the fields for float and double, whose packed values have the
-# same bytes as a NumPy array. Parsing these bytes is many times faster than filling the field.
+# The first byte of a serialized field (its number << 3 | 2). The packed values of the fields for
+# float and double have the same bytes as the field `tensor_content`, which a NumPy array fills many
+# times faster.
 PACKED = {"float32": b"\x2a", "float64": b"\x32"}
 # Fields for the values of other types. TensorFlow's own table is private.
 FIELDS = {
@@ -113,8 +114,9 @@ def fill_proto(proto: tensor_pb2.TensorProto, array: np.ndarray) -> None:
     dtype = tf.string if array.dtype.kind in "OSU" else tf.as_dtype(array.dtype)
     if dtype.name in PACKED:
         data = np.ascontiguousarray(array, array.dtype.newbyteorder("<")).tobytes()
+        content = tensor_pb2.TensorProto(tensor_content=data).SerializeToString()
         if data:
-            proto.MergeFromString(PACKED[dtype.name] + varint(len(data)) + data)
+            proto.MergeFromString(PACKED[dtype.name] + content[1:])
     elif dtype.name in FIELDS:
         getattr(proto, FIELDS[dtype.name]).extend(array.ravel().tolist())
     else:
@@ -124,16 +126,6 @@ def fill_proto(proto: tensor_pb2.TensorProto, array: np.ndarray) -> None:
     proto.tensor_shape.SetInParent()
     for size in array.shape:
         proto.tensor_shape.dim.add(size=size)
-
-
-def varint(number):
-    """Returns an integer as the bytes of a protobuf varint: 7 bits per byte, lowest bits first."""
-    parts = bytearray()
-    while number > 127:
-        parts.append(number & 127 | 128)
-        number >>= 7
-    parts.append(number)
-    return bytes(parts)
 
 
 def invalid(where, reason):

@@ -7,7 +7,7 @@ import tensorflow as tf
 from tensorflow.core.framework import tensor_pb2
 
 from tfreps.serving.server.requests.serving_error import ServingError
-from tfreps.serving.server.requests.tensor_protos import fill_proto, to_array, varint
+from tfreps.serving.server.requests.tensor_protos import fill_proto, to_array
 
 NUMBERS = np.array([[0, 1, 2], [3, 100, 127]])
 DTYPES = [
@@ -124,7 +124,3 @@ def test_unknown_rank():
     proto.tensor_shape.unknown_rank = True
     with pytest.raises(ServingError, match="Cannot read input 'x': .*; got an unknown rank"):
         to_array(proto, 10, "input 'x'")
-
-
-def test_varints():
-    assert [varint(n) for n in (0, 127, 128, 300)] == [b"\0", b"\x7f", b"\x80\x01", b"\xac\x02"]
