@@ -15,6 +15,7 @@ query the server, run, for example,
 """
 
 import contextlib
+import dataclasses
 import gc
 import os
 import pathlib
@@ -31,12 +32,6 @@ from tfreps.serving.options.server_log import server_log
 PAGE = pathlib.Path(__file__).parent / "page"
 LEAST_THREADS = 4
 TRUST = "A SavedModel is a program: serve only exports that you trust (see SECURITY.md)."
-# Options of the command that are fields of `ServerOptions`.
-SAME_NAMES = (
-    *("host", "rest_port", "grpc_port", "poll_seconds", "max_requests", "timeout_seconds"),
-    *("max_message_mb", "max_body_mb", "max_elements", "max_text_mb", "max_tokens"),
-    *("max_text_tokens", "max_response_mb", "tls_cert", "tls_key", "allow_file_ops"),
-)
 NOTE = (
     "This server is for development, tests and small installations: it is a Python program. Its "
     "clients also work with the container tensorflow/serving, which is recommended for production."
@@ -147,10 +142,11 @@ def make_server(options):
     configs = model_configs.from_folders(options.folders, options.label, options.versions)
     if options.model_config:
         configs += model_configs.read_config_file(options.model_config)
+    names = {field.name for field in dataclasses.fields(ServerOptions)} & vars(options).keys()
     return ModelServer(
         configs,
         ServerOptions(
-            **{name: getattr(options, name) for name in SAME_NAMES},
+            **{name: getattr(options, name) for name in names},
             batching=BatchOptions(
                 options.max_batch_size, options.batch_timeout_ms, options.num_batch_threads
             ),
