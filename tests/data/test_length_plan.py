@@ -35,6 +35,10 @@ def test_most_rows():
     assert sorted(len(batch.sentences) for batch in batches) == [2, 4, 4]
 
 
+def test_no_sentences():
+    assert plan([]).batches(0) == plan([], shuffle=False).batches(0) == []
+
+
 def test_empty_sentences():
     batches = plan([0, 0, 0], batch_tokens=2).batches(0)
     assert [(len(batch.sentences), batch.length) for batch in batches] in (

@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from tests.closeness import assert_close
 from tests.tiny_run import VOCABULARY, make_pretrainer
-from tfreps._src.inference.sentence_encoder import SentenceEncoder, batches_by_length
+from tfreps._src.inference.sentence_encoder import SentenceEncoder
 from tfreps.text import batch_to_ids
 
 SENTENCES = [
@@ -98,14 +98,6 @@ def test_kept_vectors_are_not_made_again():
     [(_, after)] = encoder.encode(sentences)
     kept = np.all(before[0] == after[0], axis=-1)  # the vectors without context
     assert kept.tolist() == [True, False, False, True]
-
-
-def test_batches_stay_within_the_budget():
-    lengths = np.random.default_rng(0).integers(0, 50, 1000)
-    batches = list(batches_by_length(lengths, 200))
-    assert sorted(number for batch in batches for number in batch) == list(range(1000))
-    costs = [len(batch) * (lengths[batch].max() + 2) for batch in batches]
-    assert max(costs) <= 200 and np.mean(costs) > 150
 
 
 def test_refusals():

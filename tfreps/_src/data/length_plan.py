@@ -31,10 +31,10 @@ class LengthPlan:
         self,
         lengths: np.ndarray,
         batch_tokens: int,
-        batch_size: int | None,
-        length_multiple: int,
-        shuffle: bool,
-        seed: int,
+        batch_size: int | None = None,
+        length_multiple: int = 1,
+        shuffle: bool = False,
+        seed: int = 0,
     ):
         self.lengths = lengths
         self.length_multiple = length_multiple
@@ -47,7 +47,7 @@ class LengthPlan:
     def num_batches(self) -> int:
         return len(self._cuts) - 1
 
-    def batches(self, epoch: int) -> list[PlannedBatch]:
+    def batches(self, epoch: int = 0) -> list[PlannedBatch]:
         """Returns the list of the batches of an epoch, in the order in which they are read."""
         if not self.shuffle:
             order = np.argsort(self._steps, kind="stable")
@@ -70,7 +70,7 @@ class LengthPlan:
         if not self.shuffle:
             return lengths
         ends = [1]
-        while ends[-1] < lengths.max():
+        while ends[-1] < lengths.max(initial=1):
             ends.append(max(ends[-1] + 1, ends[-1] * 11 // 10))
         ends = np.array(ends)
         return ends[np.searchsorted(ends, lengths)]
@@ -78,7 +78,7 @@ class LengthPlan:
 
 def _cut(lengths: np.ndarray, batch_tokens: int, batch_size: int) -> list[int]:
     """Returns the index in the sorted `lengths` at which each batch begins, and `len(lengths)`."""
-    cuts = [0]
+    cuts = [0] if len(lengths) else []
     for position, length in enumerate(lengths.tolist()):
         rows = position + 1 - cuts[-1]
         if rows > 1 and (rows * length > batch_tokens or rows > batch_size):

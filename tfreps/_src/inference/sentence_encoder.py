@@ -6,6 +6,7 @@ from typing import Any, Literal
 import numpy as np
 import tensorflow as tf
 
+from tfreps._src.data.length_plan import LengthPlan
 from tfreps._src.files.argument_checks import as_list
 from tfreps._src.layers.elmo_bilstm import reverse_tokens
 from tfreps._src.models.bilm import BiLM
@@ -143,9 +144,11 @@ class SentenceEncoder:
         sentences = as_list("`sentences`", sentences, "sentences")
         sentences = [as_list("Each of `sentences`", s, "tokens") for s in sentences]
         lengths = np.array([len(sentence) for sentence in sentences], np.int64)
-        for batch in batches_by_length(lengths, self.batch_tokens):
-            vectors = self._encode_batch([sentences[number] for number in batch])
-            for row, number in enumerate(batch):
+        # A row has two positions more than the sentence has tokens: the sentence boundaries.
+        for batch in LengthPlan(lengths + 2, self.batch_tokens).batches():
+            numbers = batch.sentences.tolist()
+            vectors = self._encode_batch([sentences[number] for number in numbers])
+            for row, number in enumerate(numbers):
                 yield number, vectors[row][..., : lengths[number], :]
 
     def _encode_batch(self, sentences: list[Sequence[str]]) -> np.ndarray:
@@ -290,23 +293,3 @@ def _factors(layers: Layers, num_layers: int) -> np.ndarray | None:
 
 def _int32(*shape: int | None) -> tf.TensorSpec:
     return tf.TensorSpec(shape, tf.int32)
-
-
-def batches_by_length(lengths: np.ndarray, budget: int) -> Iterator[list[int]]:
-    """Yields the indices of sentences in groups of similar length, shortest first.
-
-    A group has at most `budget` tokens, including padding and two boundaries per sentence, unless
-    it is a single sentence.
-
-    Example:
-    >>> list(batches_by_length(np.array([3, 1, 9, 1]), budget=10))
-    [[1, 3], [0], [2]]
-    """
-    batch: list[int] = []
-    for number in np.argsort(lengths, kind="stable").tolist():
-        if batch and (len(batch) + 1) * (int(lengths[number]) + 2) > budget:
-            yield batch
-            batch = []
-        batch.append(number)
-    if batch:
-        yield batch
