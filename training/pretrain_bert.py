@@ -30,16 +30,14 @@ COMMAND = Command(
 
 
 def main(argv=None):
-    return COMMAND.run(start, argv)
+    from tfreps.training.options.training_command import training_run
+
+    with training_run(COMMAND, argv) as (options, earlier):
+        if options is not None:
+            pretrain_bert(options, earlier)
 
 
-def start(options):
-    from tfreps.training.options.training_command import run_training
-
-    return run_training(COMMAND, options, train)
-
-
-def train(options, earlier):
+def pretrain_bert(options, earlier):
     """Pre-trains a BERT model, and prints the results.
 
     If `earlier`, the run to resume, is not `None`, its training is continued.
@@ -57,7 +55,7 @@ def train(options, earlier):
     width = options.hidden_dim
     if width is None and not options.init:
         width = BERT[options.size or SIZE]["hidden_dim"]
-    training.prepare(options, earlier, "bert", rows, print, width)
+    training.set_precision_and_seed(options, earlier, "bert", rows, width)
     strategy = open_strategy(options.distribute)
     check_accumulation(options.gradient_accumulation_steps, strategy.num_replicas_in_sync)
     with strategy.scope():

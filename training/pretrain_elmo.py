@@ -16,7 +16,6 @@ from tfreps._src.cli.bilm_options import reading_options
 from tfreps._src.cli.command import Command
 from tfreps.training.options.elmo_options import GROUPS, SIZES
 
-MAY_CHANGE = ("histograms",)
 SIZE = "elmo_small"
 NUM_SAMPLED = 8192  # the default of bilm-tf
 SAMPLE_BATCHES = 40  # number of training batches whose full-softmax perplexity is logged
@@ -37,16 +36,14 @@ COMMAND = Command(
 
 
 def main(argv=None):
-    return COMMAND.run(start, argv)
+    from tfreps.training.options.training_command import training_run
+
+    with training_run(COMMAND, argv, may_change=["histograms"]) as (options, earlier):
+        if options is not None:
+            pretrain_elmo(options, earlier)
 
 
-def start(options):
-    from tfreps.training.options.training_command import run_training
-
-    return run_training(COMMAND, options, train, may_change=MAY_CHANGE)
-
-
-def train(options, earlier):
+def pretrain_elmo(options, earlier):
     """Pre-trains a biLM, and prints the results.
 
     If `earlier`, the run to resume, is not `None`, its training is continued.
@@ -65,7 +62,7 @@ def train(options, earlier):
         print(f"There is no run in {options.run} to resume; starting a new run.", file=sys.stderr)
     vocabulary = read_vocabulary(options, earlier)
     width = options.units or (None if options.init else ELMO[options.size or SIZE]["units"])
-    precision.settle(options, earlier, "elmo", options.batch_size, print, width, float16=True)
+    precision.decide(options, earlier, "elmo", options.batch_size, width, float16=True)
     make_reproducible(options)
     strategy = open_strategy(options.distribute)
     check_rows("batch_size", options.batch_size, strategy)

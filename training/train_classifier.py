@@ -101,19 +101,21 @@ COMMAND = Command(
 
 
 def main(argv=None):
-    return COMMAND.run(start, argv)
+    from tfreps.training.options.training_command import training_run
+
+    may_change = encoder_options.MAY_CHANGE
+    with training_run(COMMAND, argv, set_defaults, may_change) as (options, earlier):
+        if options is not None:
+            train_classifier(options, earlier)
 
 
-def start(options):
-    from tfreps.training.options.training_command import run_training
-
+def set_defaults(options):
     if options.tokens is None and not encoder_options.ENCODERS[options.encoder].brings_tokens:
         options.tokens = "words"
-    encoder_options.settle(options, encoder_options.CLASSIFIER)
-    return run_training(COMMAND, options, train, may_change=encoder_options.MAY_CHANGE)
+    encoder_options.set_defaults(options, encoder_options.CLASSIFIER)
 
 
-def train(options, earlier):
+def train_classifier(options, earlier):
     """Trains a classifier, evaluates it, and prints the results.
 
     If `earlier`, the run to resume, is not `None`, its training is continued.
@@ -122,6 +124,7 @@ def train(options, earlier):
     from tfreps._src.reports.evaluation import check_known_names
     from tfreps.training.inputs import bert_inputs
     from tfreps.training.inputs import read_inputs as reading
+    from tfreps.training.loop import training
     from tfreps.training.options import labeling
     from tfreps.training.options.labeled_texts import check_labels, read_parts
     from tfreps.training.options.training_command import begin_run, say_start
@@ -157,7 +160,7 @@ def train(options, earlier):
     what = about(batches["train"], parts["train"].num_truncated)
     begun = functools.partial(say_start, run, model, what)
     held_out = batches.get("validation")
-    best = labeling.fit(model, batches["train"], held_out, run, options.monitor, options, begun)
+    best = training.fit(model, batches["train"], held_out, run, options.monitor, options, begun)
 
     trained = load(run.path)
     labeling.finish(run, trained.model, best, measure(trained, parts), "classify")

@@ -109,23 +109,24 @@ COMMAND = Command(
 
 
 def main(argv=None):
-    return COMMAND.run(start, argv)
+    with COMMAND.started(argv) as options:
+        from tfreps._src.callbacks.stop_signals import stopped_by_signals
+
+        check_smoothing(options)
+        new = {**vars(options), "resume": False}
+        with RunFolder.open_for_training(options.run, COMMAND.name, new), stopped_by_signals():
+            train_hmm(options)
 
 
-def start(options):
-    from tfreps._src.callbacks.stop_signals import stopped_by_signals
-
+def check_smoothing(options):
     if options.smoothing == "tuned" and options.floor is None and not options.validation:
         raise ValueError(
             "--smoothing tuned needs validation data. Give --validation, or a number, as in "
             "--smoothing 0.1."
         )
-    new = {**vars(options), "resume": False}
-    with RunFolder.open_for_training(options.run, COMMAND.name, new), stopped_by_signals():
-        train(options)
 
 
-def train(options):
+def train_hmm(options):
     """Trains an HMM tagger, writes its run folder, and prints the results."""
     from tfreps._src.callbacks.stop_signals import held_back
     from tfreps._src.inference.text_tagger import TextTagger

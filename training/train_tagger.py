@@ -59,17 +59,19 @@ COMMAND = Command(
 
 
 def main(argv=None):
-    return COMMAND.run(start, argv)
+    from tfreps.training.options.training_command import training_run
+
+    may_change = encoder_options.MAY_CHANGE
+    with training_run(COMMAND, argv, set_defaults, may_change) as (options, earlier):
+        if options is not None:
+            train_tagger(options, earlier)
 
 
-def start(options):
-    from tfreps.training.options.training_command import run_training
-
-    encoder_options.settle(options, encoder_options.TAGGER)
-    return run_training(COMMAND, options, train, may_change=encoder_options.MAY_CHANGE)
+def set_defaults(options):
+    encoder_options.set_defaults(options, encoder_options.TAGGER)
 
 
-def train(options, earlier):
+def train_tagger(options, earlier):
     """Trains a tagger, evaluates it, and prints the results.
 
     If `earlier`, the run to resume, is not `None`, its training is continued.
@@ -78,6 +80,7 @@ def train(options, earlier):
     from tfreps._src.reports.evaluation import check_known_names, evaluate_tagger
     from tfreps.training.inputs import bert_inputs
     from tfreps.training.inputs import read_inputs as reading
+    from tfreps.training.loop import training
     from tfreps.training.options import labeling
     from tfreps.training.options.training_command import begin_run, say_start
     from tfreps.training.workers.strategies import open_strategy
@@ -108,7 +111,7 @@ def train(options, earlier):
     run.write_asset(run.tags_path, tag_set.write)
     begun = functools.partial(say_start, run, model, about(batches["train"], tag_set))
     monitor = "val_span_f1" if scheme else "val_accuracy"
-    best = labeling.fit(
+    best = training.fit(
         model, batches["train"], batches["validation"], run, monitor, options, begun
     )
 

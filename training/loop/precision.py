@@ -7,7 +7,7 @@ from tfreps.training.workers.workers import Workers
 AUTO = "auto"
 
 
-def settle(options, earlier, kind, rows, say, width=None, float16=False):
+def decide(options, earlier, kind, rows, width=None, float16=False):
     """Replaces the value `"auto"` of `options.precision`, and prints the choice and its reason.
 
     If the best choice differs between workers, all workers train in float32. If the precision is
@@ -18,7 +18,6 @@ def settle(options, earlier, kind, rows, say, width=None, float16=False):
         earlier: Run folder of a resumed run, whose precision is used again, or `None`.
         kind: str. Kind of the model, for `choose_precision`.
         rows: int. Number of rows in a batch, over all replicas.
-        say: Function that prints a line.
         width: int. Width of the model. If `None` (the default), the model counts as wide.
         float16: bool. Whether float16 may be chosen. Defaults to `False`.
     """
@@ -29,9 +28,9 @@ def settle(options, earlier, kind, rows, say, width=None, float16=False):
         rows = -(-rows // strategy.num_replicas_in_sync)
         choice = common(Workers(strategy), choose_precision(kind, rows, width, float16))
         options.precision = choice.name
-        say(f"Precision: {choice.name} ({choice.reason}).")
+        print(f"Precision: {choice.name} ({choice.reason}).")
     elif options.precision == "bfloat16" and bfloat16_is_slow():
-        say(
+        print(
             "Warning: this CPU has no native bfloat16 instructions. On a CPU with AVX2 only, "
             "bfloat16 made training 1.45 times and encoding 1.75 times slower than float32."
         )

@@ -6,6 +6,7 @@ import tensorflow as tf
 from tfreps._src.callbacks.epoch_log import EpochLog
 from tfreps._src.callbacks.reduce_learning_rate import ReduceLearningRate
 from tfreps._src.callbacks.weight_averages import WeightAverages
+from tfreps._src.cli.progress import say_progress
 from tfreps._src.models.precision import POLICIES
 from tfreps._src.optimizers.optimizer_variables import build_optimizer
 from tfreps.training.loop import precision
@@ -13,12 +14,12 @@ from tfreps.training.loop.epoch_loop import FitPlan, fit_epochs
 from tfreps.training.loop.optimizer import make_optimizer, penalize
 
 
-def prepare(options, earlier, kind, rows, say, width=None):
-    """Sets the precision (see `precision.settle`), the seed and determinism.
+def set_precision_and_seed(options, earlier, kind, rows, width=None):
+    """Sets the precision (see `precision.decide`), the seed and determinism.
 
     Call this function before any weight is created.
     """
-    precision.settle(options, earlier, kind, rows, say, width)
+    precision.decide(options, earlier, kind, rows, width)
     keras.config.set_dtype_policy(POLICIES[options.precision])
     make_reproducible(options)
 
@@ -33,13 +34,17 @@ def make_reproducible(options):
         tf.config.experimental.enable_op_determinism()
 
 
-def fit(model, batches, validation, run, monitor, options, say=None, begun=None):
-    """Trains a tagger or classifier with Adam; returns the result of `fit_epochs`.
+def fit(model, batches, validation, run, monitor, options, begun=None):
+    """Trains a tagger or classifier with Adam, and prints the progress.
 
     The numbers of sentences, tokens and parameters are written to the run's results.json under the
-    key `training`. `say` is a function that prints a line of progress, as in `EpochLog`. `begun` is
-    a function that is called before training starts, as in `fit_epochs`.
+    key `training`. Returns the result of `fit_epochs`, which describes the other arguments.
     """
+    if not validation:
+        print(
+            "There is no validation data: the last weights are saved instead of the best ones. "
+            "--patience and plateau_decay have no effect."
+        )
     counts = {"sentences": batches.num_sentences, "tokens": batches.num_tokens}
     counts["parameters"] = model.count_params()
     run.write_results({**run.results(), "training": counts})
@@ -60,7 +65,7 @@ def fit(model, batches, validation, run, monitor, options, say=None, begun=None)
         resume=options.resume,
     )
     length = options.epochs, batches.num_tokens, options.time_limit_minutes
-    callbacks = [EpochLog(run.logs_path, *length, print_fn=say)]
+    callbacks = [EpochLog(run.logs_path, *length, print_fn=say_progress)]
     if rate_scale is not None:
         callbacks.append(ReduceLearningRate(rate_scale, options.plateau_decay, monitor))
     if options.ema_momentum:

@@ -276,7 +276,7 @@ ENCODERS = {
 }  # fmt: skip
 
 
-def settle(options, head: str) -> None:
+def set_defaults(options, head: str) -> None:
     """Sets the options whose defaults depend on other options, unless the user has given them.
 
     `head` is `TAGGER` or `CLASSIFIER`.

@@ -2,7 +2,6 @@
 
 import shlex
 
-from tfreps._src.cli.progress import say_progress
 from tfreps._src.plots.run_plots import plot_run
 from tfreps._src.reports.calibration import format_calibration
 from tfreps._src.reports.tag_reports import format_report
@@ -17,20 +16,7 @@ def prepare(options, earlier):
     """
     name = ENCODERS[options.encoder].width
     width = getattr(options, name) if name else None
-    training.prepare(options, earlier, options.encoder, options.batch_size, print, width)
-
-
-def fit(model, batches, held_out, run, monitor, options, begun=None):
-    """Trains a model and prints the progress.
-
-    Returns the result of `fitting.training.fit`, which describes the arguments.
-    """
-    if not held_out:
-        print(
-            "There is no validation data: the last weights are saved instead of the best ones. "
-            "--patience and plateau_decay have no effect."
-        )
-    return training.fit(model, batches, held_out, run, monitor, options, say_progress, begun)
+    training.set_precision_and_seed(options, earlier, options.encoder, options.batch_size, width)
 
 
 def finish(run, model, best, measured, command):

@@ -1,25 +1,20 @@
-"""Runs a command that trains: checks what may change, and opens the run folder."""
+"""training_run: starts a command that trains, checks what may change, and opens its folder."""
 
-import functools
+import contextlib
 import math
 import os
 import shlex
 import shutil
 
-from tfreps import __version__
 from tfreps._src.callbacks.checkpoint_file import list_checkpoints
 from tfreps._src.callbacks.stop_signals import go_on_with, stopped_by_signals
 from tfreps._src.cli.option_rules import unused_options
-from tfreps._src.cli.options import as_flag, as_typed, default_values
+from tfreps._src.cli.options import as_flag, default_values
 from tfreps._src.data.text_files import find_files
 from tfreps._src.files.json_files import as_json
 from tfreps._src.runs.run_folder import RunFolder
 from tfreps._src.runs.run_manifest import TRAINING_DATA, check_data, has_data, record_data
-from tfreps.training.options.training_options import AUTO, RUN
-from tfreps.training.workers.data_share import data_share
-from tfreps.training.workers.strategies import open_strategy
-from tfreps.training.workers.worker_runs import begin_run_folder, create_on_chief
-from tfreps.training.workers.workers import Workers
+from tfreps.training.options.training_options import AUTO, RUN, check_worker_data
 
 # Options that may differ when a run is resumed. `LENGTHS` may differ only if the learning rate does
 # not depend on the length of the run, and `TRAINING_DATA` only if the files still have the content
@@ -28,44 +23,68 @@ MAY_CHANGE = {"time_limit_minutes", "checkpoint_every", "keep_checkpoints"}
 LENGTHS = {"epochs", "steps"}
 
 
-def run_training(command, options, train, may_change=()):
-    """Runs a training command: locks its run folder, checks what may change, and calls `train`.
+@contextlib.contextmanager
+def training_run(command, argv=None, set_defaults=None, may_change=()):
+    """Context manager that starts a training command, and locks and checks its run folder.
 
-    `train` is called with the options and the run to resume, which is `None` for a new run.
-    `may_change` contains the names of options that may differ when a run is resumed, in addition to
-    the options in `MAY_CHANGE`. If a signal ends the command, `Stopped` is raised.
+    Args:
+        command: `Command` of the options.
+        argv: list of str. The arguments of the command, as in `Command.parse`.
+        set_defaults: function that sets further defaults in the parsed options, or `None`.
+        may_change: names of options that may differ when a run is resumed, in addition to the
+            options in `MAY_CHANGE`.
+
+    Yields:
+        tuple of the options and the run to resume, which is `None` for a new run. If the run to
+        resume has ended, a message is printed, and the options are `None`, too.
+
+    Raises:
+        Stopped: If a signal ends the command.
     """
-    changeable = MAY_CHANGE.union(may_change, LENGTHS if is_length_free(options) else ())
-    # `precision.settle` keeps the precision of a resumed run.
-    if getattr(options, "precision", None) == AUTO:
-        changeable.add("precision")
-    if has_data(options.run):
-        changeable.update(TRAINING_DATA)
-    defaults = default_values(own_options(command))
-    share = data_share(options)
-    workers = share.workers
-    flags = {as_typed(name, command.options): str(v) for name, v in vars(options).items()}
-    same = "Start all workers with the same version of tfreps and the same options."
-    workers.check_same({"the version of tfreps": __version__, **flags}, same)
-    given = options.run, command.name, vars(options), changeable, defaults
-    with (
-        workers.only_chief_prints(),
-        workers.naming_lost_workers(),
-        begin_run_folder(workers, *given) as earlier,
-        stopped_by_signals(),
-    ):
-        if earlier is not None:
-            if earlier.is_trained and not list_checkpoints(earlier.checkpoints_path):
+    with command.started(argv) as options:
+        if set_defaults is not None:
+            set_defaults(options)
+        check_worker_data(options)
+        changeable = MAY_CHANGE.union(may_change, LENGTHS if is_length_free(options) else ())
+        # `precision.decide` keeps the precision of a resumed run.
+        if getattr(options, "precision", None) == AUTO:
+            changeable.add("precision")
+        if has_data(options.run):
+            changeable.update(TRAINING_DATA)
+        defaults = default_values(own_options(command))
+        given = options.run, command.name, vars(options), changeable, defaults
+        folders = run_folders(options.distribute)
+        with folders.open_for_training(*given) as earlier, stopped_by_signals():
+            if earlier and earlier.is_trained and not list_checkpoints(earlier.checkpoints_path):
                 check_unchanged(earlier, options, LENGTHS.union(may_change, ["keep_checkpoints"]))
                 print(f"The run in {earlier.path} has ended: there is nothing to train.")
+                yield None, None
                 return
-            with workers.together():
-                share.check_resumed(earlier.checkpoints_path)
-                check_data(earlier.path, data_files(options), {"train": share.own})
-        train(options, earlier)
-        run = RunFolder(options.run, command.name, {})
-        if workers.is_chief and run.is_trained and not options.keep_checkpoints:
-            shutil.rmtree(run.checkpoints_path, ignore_errors=True)
+            if earlier:
+                check_resumed_data(options, earlier)
+            yield options, earlier
+            run = RunFolder(options.run, command.name, {})
+            if folders.is_writer and run.is_trained and not options.keep_checkpoints:
+                shutil.rmtree(run.checkpoints_path, ignore_errors=True)
+
+
+def run_folders(distribute):
+    """Returns `RunFolder` or, for several workers, the `SharedRuns` with the same functions."""
+    if distribute != "multiworker":
+        return RunFolder
+    from tfreps.training.workers.worker_runs import SharedRuns
+
+    return SharedRuns()
+
+
+def check_resumed_data(options, earlier):
+    """Raises ValueError if the data, or the number of workers that divide it, have changed."""
+    from tfreps.training.workers.data_share import data_share
+
+    share = data_share(options)
+    with share.workers.together():
+        share.check_resumed(earlier.checkpoints_path)
+        check_data(earlier.path, data_files(options), {"train": share.own})
 
 
 def own_options(command):
@@ -142,9 +161,7 @@ def begin_run(command, options, earlier):
     stored, unused = vars(options), unused_options(options, own_options(command))
     if earlier is None:
         given = options.run, command.name, stored, options.overwrite, unused
-        workers = Workers(open_strategy(options.distribute))
-        create = functools.partial(RunFolder.create, *given)
-        run = create_on_chief(workers, options.run, command.name, create)
+        run = run_folders(options.distribute).create(*given)
     else:
         run = earlier
         run.set_options(stored, unused)

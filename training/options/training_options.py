@@ -24,6 +24,22 @@ WORKER_DATA = Option(
     "(files). With rows, batches and gradients are the same for any number of workers, except for "
     "float32 rounding.", ["rows", "files"],
 )  # fmt: skip
+
+
+def check_worker_data(options):
+    """Raises ValueError if `worker_data` is files and `distribute` is not multiworker.
+
+    A command without the option `worker_data` passes.
+    """
+    if getattr(options, "worker_data", "rows") == "files" and options.distribute != "multiworker":
+        number = " and the number of workers that the run was started with" * options.resume
+        given = options.distribute and f"got `distribute` {options.distribute}"
+        raise ValueError(
+            f"`worker_data` files requires `distribute` multiworker{number}; "
+            f"{given or '`distribute` is not set'}. Set `distribute`, or omit `worker_data`."
+        )
+
+
 AUTO = "auto"
 PRECISION = Option(
     str, AUTO, "Data type of matrix multiplications; weights stay float32. auto uses the type that "

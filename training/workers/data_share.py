@@ -15,18 +15,8 @@ def data_share(options):
 
     If the option `worker_data` is files, the training files are divided among the workers. If it is
     rows, or if the command does not have this option, every worker reads all files.
-
-    Raises:
-        ValueError: If `worker_data` is files and `distribute` is not multiworker.
     """
     divided = getattr(options, "worker_data", "rows") == "files"
-    if divided and options.distribute != "multiworker":
-        number = " and the number of workers that the run was started with" * options.resume
-        given = options.distribute and f"got `distribute` {options.distribute}"
-        raise ValueError(
-            f"`worker_data` files requires `distribute` multiworker{number}; "
-            f"{given or '`distribute` is not set'}. Set `distribute`, or omit `worker_data`."
-        )
     return DataShare(Workers(open_strategy(options.distribute)), divided)
 
 

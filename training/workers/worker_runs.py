@@ -6,9 +6,13 @@ import pathlib
 import shutil
 import tempfile
 
+from tfreps import __version__
 from tfreps._src.runs.model_archive import save_archive
 from tfreps._src.runs.run_folder import RunFolder
+from tfreps.training.workers.strategies import open_strategy
+from tfreps.training.workers.workers import Workers
 
+SAME = "Start all workers with the same version of tfreps and the same options."
 SHARED = (
     "The run folder must be on a disk that all workers share. Give each worker a path that leads "
     "to this folder on its own machine."
@@ -47,48 +51,44 @@ class WorkerRun(RunFolder):
             save_archive(model, pathlib.Path(folder, "model.keras"))
 
 
-@contextlib.contextmanager
-def begin_run_folder(workers, path, command, options, may_change, defaults):
-    """Context manager that checks the run folder on all workers, and locks it on worker 0.
-
-    It yields the `RunFolder` to resume, or `None` for a new run. `workers` is a `Workers`, and the
-    other arguments are passed to `RunFolder.open_for_training`. If a worker has an error, all
-    workers raise an error.
-    """
-    given = path, command, options, may_change, defaults
-    with contextlib.ExitStack() as stack:
-        earlier = None
-        with workers.together():
-            if workers.is_chief:
-                earlier = stack.enter_context(RunFolder.open_for_training(*given))
-            else:
-                earlier = WorkerRun.find_run_to_resume(*given)
-        workers.check_same({"the run to resume": earlier is not None}, SHARED)
-        yield earlier
-
-
-def create_on_chief(workers, path, command, create):
-    """Creates a run folder on worker 0, and opens it as a `WorkerRun` on the other workers.
+class SharedRuns:
+    """Functions of `RunFolder` that open a run folder on all workers of this process's cluster.
 
     If a worker has an error, all workers raise an error.
-
-    Args:
-        workers: `Workers`.
-        path: str or path-like. Path of the run folder.
-        command: str. Name of the command that trains.
-        create: function without arguments that creates the run folder and returns a `RunFolder`.
-
-    Returns:
-        `RunFolder`, a `WorkerRun` on all workers except worker 0.
     """
-    run = None
-    with workers.together():
-        if workers.is_chief:
-            run = create()
-    with workers.together():
-        if not workers.is_chief:
-            try:
-                run = WorkerRun.open(path, command)
-            except ValueError as error:
-                raise ValueError(f"{error} {SHARED}") from error
-    return run
+
+    def __init__(self):
+        self.workers = Workers(open_strategy("multiworker"))
+        self.is_writer = self.workers.is_chief
+
+    @contextlib.contextmanager
+    def open_for_training(self, path, command, options, may_change, defaults):
+        """Context manager in which worker 0 has locked the run folder, and only worker 0 prints.
+
+        It yields the run to resume, or `None` for a new run.
+        """
+        values = {f"`{name}`": str(value) for name, value in options.items()}
+        self.workers.check_same({"the version of tfreps": __version__, **values}, SAME)
+        given = path, command, options, may_change, defaults
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(self.workers.only_chief_prints())
+            stack.enter_context(self.workers.naming_lost_workers())
+            with self.workers.together():
+                if self.is_writer:
+                    earlier = stack.enter_context(RunFolder.open_for_training(*given))
+                else:
+                    earlier = WorkerRun.find_run_to_resume(*given)
+            self.workers.check_same({"the run to resume": earlier is not None}, SHARED)
+            yield earlier
+
+    def create(self, path, command, *given):
+        """Creates a run folder on worker 0, and opens it as a `WorkerRun` on the other workers."""
+        with self.workers.together():
+            run = RunFolder.create(path, command, *given) if self.is_writer else None
+        with self.workers.together():
+            if run is None:
+                try:
+                    run = WorkerRun.open(path, command)
+                except ValueError as error:
+                    raise ValueError(f"{error} {SHARED}") from error
+        return run

@@ -4,7 +4,6 @@ import contextlib
 import functools
 import json
 import os
-import zlib
 
 import numpy as np
 import tensorflow as tf
@@ -46,13 +45,11 @@ class Workers:
 
     def any(self, flags):
         """Returns a tuple of bool: for each flag of a tuple, whether it is `True` on any worker."""
-        if self.size == 1:
-            return tuple(flags)
-        return tuple(map(bool, self._gather(flags).any(0)))
+        return tuple(map(bool, self.sum(flags)))
 
     def raise_together(self, error=None):
         """Raises `error` if it is given, or ValueError if another worker has an error."""
-        failed = np.flatnonzero(self._gather([error is not None])[:, 0])
+        failed = np.flatnonzero(self.gather(error is not None))
         if error is not None:
             raise error
         if failed.size:
@@ -108,16 +105,14 @@ class Workers:
             values: dict of str -> JSON-serializable value.
             expected: str. End of the error message, which says what to do.
         """
-        hashes = [zlib.crc32(json.dumps(values[name]).encode()) for name in sorted(values)]
-        found = self._gather([zlib.crc32(json.dumps(sorted(values)).encode()), *hashes])
-        names = ["the set of names", *sorted(values)]
-        for number, name in enumerate(names):
-            other = np.flatnonzero(found[:, number] != found[0, number])
-            if other.size:
-                own = f" On this worker it is {values[name]!r}." if name in values else ""
+        first, *others = self.gather(values)
+        for number, other in enumerate(others, start=1):
+            differ = [name for name in {**first, **other} if first.get(name) != other.get(name)]
+            if differ:
+                own = f" On this worker it is {values[differ[0]]!r}." if differ[0] in values else ""
                 raise ValueError(
-                    f"Worker {other[0]} of {self.size} and worker 0 must have the same values, but "
-                    f"{name} differs.{own} {expected}"
+                    f"Worker {number} of {self.size} and worker 0 must have the same values, but "
+                    f"{differ[0]} differs.{own} {expected}"
                 )
 
     def sum(self, numbers):
@@ -127,12 +122,14 @@ class Workers:
 
     def gather(self, value):
         """Returns a list with the `value` of each worker, which must be JSON-serializable."""
+        if self.size == 1:
+            return [value]
         text = json.dumps(value).encode()
-        size = self._gather([len(text)]).max()
+        size = self._rows([len(text)]).max()
         padded = text.ljust(-(-size // 8) * 8)  # JSON ignores spaces at the end
-        return [json.loads(row.tobytes()) for row in self._gather(np.frombuffer(padded, "int64"))]
+        return [json.loads(row.tobytes()) for row in self._rows(np.frombuffer(padded, "int64"))]
 
-    def _gather(self, row):
+    def _rows(self, row):
         """Returns an int64 matrix `[size, N]`, whose row `r` is the argument of worker `r`."""
         rows = np.zeros([self.size, len(row)], "int64")
         rows[self.index] = row

@@ -1,4 +1,4 @@
-"""Tests how --precision auto is settled: for new and resumed runs, and for several workers."""
+"""Tests how --precision auto is decided: for new and resumed runs, and for several workers."""
 
 import argparse
 
@@ -7,7 +7,7 @@ import pytest
 from tfreps._src.models.precision import Precision
 from tfreps._src.runs.run_folder import RunFolder
 from tfreps.training.loop import precision as module
-from tfreps.training.loop.precision import common, settle
+from tfreps.training.loop.precision import common, decide
 
 
 class Workers:
@@ -36,7 +36,7 @@ def choose(monkeypatch):
 
 def settled(precision, earlier=None, rows=8):
     options = argparse.Namespace(precision=precision, distribute=None)
-    settle(options, earlier, "bert", rows, print, width=4)
+    decide(options, earlier, "bert", rows, width=4)
     return options.precision
 
 

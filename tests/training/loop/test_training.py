@@ -17,7 +17,7 @@ class Counted(Batches):
         return super().num_batches(epoch)
 
 
-def test_fit_records_what_was_trained(tmp_path):
+def test_fit_records_what_was_trained(tmp_path, capsys):
     def fit_one(batches, validation=None, **given):
         model = make_model()
         model.compile("sgd", "mse", metrics=["mae"])
@@ -28,15 +28,17 @@ def test_fit_records_what_was_trained(tmp_path):
 
     run = RunFolder.create(tmp_path / "run", "train-tagger", {})
     assert fit_one(Counted(), epochs=1)["steps"] == 5
+    assert capsys.readouterr().out.startswith("There is no validation data: the last weights are")
     expected = {"sentences": 10, "tokens": 40, "parameters": 3}
     assert run.results() == {"training": expected}
     assert fit_one(Counted(), Counted(), epochs=2, resume=True)["steps"] == 9
+    assert "There is no validation data" not in capsys.readouterr().out
     assert run.results() == {"training": expected}
 
 
 def prepare(**given):
     given = {"precision": "float32", **given}
-    training.prepare(options(**given), None, "bilstm", 32, print, width=200)
+    training.set_precision_and_seed(options(**given), None, "bilstm", 32, width=200)
 
 
 def test_preparing_sets_precision_and_seed(capsys, monkeypatch):

@@ -18,7 +18,7 @@ from tfreps.training.options.encoder_options import (
     EncoderKind,
     encoder_table,
     labeling_groups,
-    settle,
+    set_defaults,
     with_readers,
 )
 from tfreps.training.train_classifier import COMMAND, HEAD
@@ -241,7 +241,7 @@ LONG, SHORT = [30, 0.5, 0.001, None, "constant"], [0.1, 0.001, 5e-5, "linear"]
 )
 def test_the_cnn_has_ngrams_by_default(given, ngrams):
     options = argparse.Namespace(**{**default_values(COMMAND.options), **given})
-    settle(options, CLASSIFIER)
+    set_defaults(options, CLASSIFIER)
     assert options.ngrams == ngrams
 
 
@@ -284,9 +284,9 @@ def test_the_cnn_has_ngrams_by_default(given, ngrams):
 def test_defaults_that_depend_on_other_options(head, given, expected):
     command = COMMAND if head == CLASSIFIER else train_tagger.COMMAND
     options = argparse.Namespace(**{**default_values(command.options), **given})
-    settle(options, head)
+    set_defaults(options, head)
     last = options.pooling if head == CLASSIFIER else options.characters
     assert [getattr(options, name) for name in NAMES] + [last] == expected
     again = argparse.Namespace(**vars(options))
-    settle(again, head)  # as when a run is resumed
+    set_defaults(again, head)  # as when a run is resumed
     assert again == options

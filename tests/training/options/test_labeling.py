@@ -62,11 +62,3 @@ def test_results_of_taggers_and_of_classifiers(tmp_path, monkeypatch, capsys):
     error = "expected calibration error: 0.1250"
     assert parts[0] == f"\nvalidation: accuracy 0.5000\n{error}"
     assert parts[1].startswith("test: accuracy 0.7500, AUC 0.6250\n") and "0.6667" in parts[1]
-
-
-def test_a_line_says_that_no_text_is_held_out(monkeypatch, capsys):
-    monkeypatch.setattr(labeling.training, "fit", lambda *given, **more: given)
-    labeling.fit("model", [], None, "run", "val_loss", None)
-    assert capsys.readouterr().out.startswith("There is no validation data: the last weights")
-    labeling.fit("model", [], [1], "run", "val_loss", None)
-    assert capsys.readouterr().out == ""

@@ -16,8 +16,8 @@ from tfreps.training.options.training_command import (
     begin_run,
     data_files,
     resume_command,
-    run_training,
     say_start,
+    training_run,
 )
 from tfreps.training.options.training_options import RUN_GROUP
 
@@ -50,16 +50,11 @@ def text(tmp_path, monkeypatch):
 
 def run(folder, *words, **more):
     """Runs a training command; returns its options, and whether a run was resumed."""
-    seen = []
-
-    def train(options, earlier):
-        seen.append((vars(options), earlier is not None))
-        begin_run(COMMAND, options, earlier).write_options()
-
     words = ["--run", str(folder), *words]
     words += [] if "--resume" in words else ["--train", "a.txt"]
-    COMMAND.run(lambda options: run_training(COMMAND, options, train, **more), words)
-    return seen[0]
+    with training_run(COMMAND, words, **more) as (options, earlier):
+        begin_run(COMMAND, options, earlier).write_options()
+    return vars(options), earlier is not None
 
 
 def test_a_run_and_its_resumption(tmp_path):
@@ -80,16 +75,13 @@ def test_a_run_and_its_resumption(tmp_path):
 
 def end(folder, *words):
     """Trains a run that ends with a model and one checkpoint, and returns its checkpoints."""
-
-    def train(options, earlier):
+    words = ["--run", str(folder), "--train", "a.txt", *words]
+    with training_run(COMMAND, words) as (options, earlier):
         begun = begin_run(COMMAND, options, earlier)
         begun.write_options()
         save_checkpoint(begun.checkpoints_path, 5, {}, {})
         begun.model_path.write_text("the model")
         begun.write_results({"best": {"steps": 5}})
-
-    words = ["--run", str(folder), "--train", "a.txt", *words]
-    COMMAND.run(lambda options: run_training(COMMAND, options, train), words)
     return list_checkpoints(folder / "checkpoints")
 
 
@@ -99,8 +91,9 @@ def test_the_checkpoints_of_a_run_that_has_ended_are_removed(tmp_path, capsys):
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
     def resume(*words):
-        options = COMMAND.parse(["--run", str(folder), "--resume", *words])
-        run_training(COMMAND, options, None, may_change=["test"])
+        words = ["--run", str(folder), "--resume", *words]
+        with training_run(COMMAND, words, may_change=["test"]) as given:
+            assert given == (None, None)
 
     resume()
     resume("--time-limit-minutes", "3")

@@ -20,6 +20,7 @@ from tests.training.workers.worker_programs import (
     run_program,
 )
 from tfreps._src.callbacks.checkpoint_file import save_checkpoint
+from tfreps.training.options.training_options import check_worker_data
 from tfreps.training.workers.data_share import DataShare, OwnBatches, data_share
 from tfreps.training.workers.workers import Workers
 
@@ -52,8 +53,10 @@ def share():
 def test_files_are_divided_among_workers(distribute, given):
     one = types.SimpleNamespace(distribute=distribute, worker_data="files", resume=False)
     with pytest.raises(ValueError, match=f"requires `distribute` multiworker; {given}"):
-        data_share(one)
-    assert data_share(types.SimpleNamespace(distribute=distribute)).size == 1
+        check_worker_data(one)
+    one = types.SimpleNamespace(distribute=distribute)
+    check_worker_data(one)
+    assert data_share(one).size == 1
 
 
 def test_every_third_file(share):

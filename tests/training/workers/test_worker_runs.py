@@ -4,20 +4,22 @@ import types
 import pytest
 
 from tfreps._src.runs.run_folder import RunFolder
-from tfreps.training.workers.worker_runs import WorkerRun, begin_run_folder, create_on_chief
+from tfreps.training.workers.worker_runs import SharedRuns, WorkerRun
 
 
-class OtherWorker(types.SimpleNamespace):
-    """Worker 1, whose fellow workers have no errors."""
+class OtherRuns(SharedRuns):
+    """The run folders of worker 1, whose fellow workers have no errors."""
 
-    is_chief = False
+    is_writer = False
 
-    @contextlib.contextmanager
-    def together(self):
-        yield
-
-    def check_same(self, values, expected):
-        pass
+    def __init__(self):
+        nothing = contextlib.nullcontext
+        self.workers = types.SimpleNamespace(
+            together=nothing,
+            only_chief_prints=nothing,
+            naming_lost_workers=nothing,
+            check_same=lambda values, expected: None,
+        )
 
 
 def snapshot(folder):
@@ -45,22 +47,22 @@ def test_a_worker_writes_nothing_into_the_folder(tmp_path):
 
 def test_other_workers_open_what_worker_0_created(tmp_path):
     with pytest.raises(ValueError, match="must be on a disk that all workers share"):
-        create_on_chief(OtherWorker(), tmp_path / "run", "train-tagger", None)
+        OtherRuns().create(tmp_path / "run", "train-tagger", {})
     RunFolder.create(tmp_path / "run", "train-tagger", {"seed": 1})
-    run = create_on_chief(OtherWorker(), tmp_path / "run", "train-tagger", None)
+    run = OtherRuns().create(tmp_path / "run", "train-tagger", {})
     assert isinstance(run, WorkerRun) and run.options == {"seed": 1}
 
 
 def test_other_workers_check_the_folder_without_locking_it(tmp_path):
     options = {"resume": False, "overwrite": False, "seed": 1}
-    given = OtherWorker(), tmp_path / "run", "train-tagger", options, (), None
-    with begin_run_folder(*given) as earlier:
+    given = tmp_path / "run", "train-tagger", options, (), None
+    with OtherRuns().open_for_training(*given) as earlier:
         assert earlier is None and not (tmp_path / "run").exists()
     RunFolder.create(tmp_path / "run", "train-tagger", {"seed": 1})
-    with pytest.raises(ValueError, match="already contains a run"), begin_run_folder(*given):
-        pass
+    with pytest.raises(ValueError, match="already contains a run"):
+        OtherRuns().open_for_training(*given).__enter__()
     options["resume"] = True
-    with begin_run_folder(*given) as earlier:
+    with OtherRuns().open_for_training(*given) as earlier:
         assert isinstance(earlier, WorkerRun)
 
 
@@ -70,9 +72,6 @@ def test_a_disk_error_is_shared_with_the_other_workers(tmp_path, monkeypatch):
     def fail(*args):
         raise PermissionError(13, "Permission denied", "run")
 
-    monkeypatch.setattr(WorkerRun, "find_run_to_resume", fail)
-    worker, shared = OtherWorker(), []
-
     @contextlib.contextmanager
     def together():
         try:
@@ -81,9 +80,10 @@ def test_a_disk_error_is_shared_with_the_other_workers(tmp_path, monkeypatch):
             shared.append(error)
             raise
 
-    worker.together = together
+    monkeypatch.setattr(WorkerRun, "find_run_to_resume", fail)
+    runs, shared = OtherRuns(), []
+    runs.workers.together = together
     options = {"resume": False, "overwrite": False}
     with pytest.raises(PermissionError):
-        with begin_run_folder(worker, tmp_path / "run", "train-tagger", options, (), None):
-            pass
+        runs.open_for_training(tmp_path / "run", "train-tagger", options, (), None).__enter__()
     assert len(shared) == 1

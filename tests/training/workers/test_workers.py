@@ -23,38 +23,45 @@ def test_an_error_is_raised(workers):
 
 
 class Gathered(Workers):
-    """Three workers, of which this is the second; the rows of the others are given."""
+    """Three workers, of which this is the second; `change` sets the rows of the others."""
 
     def __init__(self, change):
         self.size, self.index, self.is_chief, self.change = 3, 1, False, change
 
-    def _gather(self, row):
-        rows = [list(row), list(row), list(row)]
-        self.change(rows)
-        return np.array(rows)
+    def sum(self, numbers):
+        found = np.array(numbers)
+        self.change(found)
+        return found
+
+
+class Told(Gathered):
+    """Three workers, of which this is the second; the values of the others are given."""
+
+    def gather(self, value):
+        return [self.change[0], value, self.change[1]]
 
 
 def test_a_flag_of_another_worker_counts():
-    def set_second(rows):
-        rows[2][1] = True
+    def set_second(sums):
+        sums[1] += 1
 
     assert Gathered(set_second).any((False, False)) == (False, True)
 
 
 def test_an_error_of_another_worker_is_an_error():
-    def fail(rows):
-        rows[2][0] = 1
-
     with pytest.raises(ValueError, match="Worker 2 of 3 has stopped with an error"):
-        Gathered(fail).raise_together()
+        Told([False, True]).raise_together()
 
 
 def test_a_difference_is_named():
-    def change_b(rows):
-        rows[0][2] += 1  # this item follows the names and "a"
-
-    with pytest.raises(ValueError, match=r"but b differs. On this worker it is 'x'. Use the same"):
-        Gathered(change_b).check_same({"b": "x", "a": 1}, "Use the same.")
+    same = {"b": "x", "a": 1}
+    Told([same, same]).check_same(same, "Use the same.")
+    for number, others in enumerate([[{"b": "y", "a": 1}, same], [same, {"b": "y", "a": 1}]]):
+        expected = f"Worker {number + 1} of 3 .* but b differs. On this worker it is 'x'. Use the s"
+        with pytest.raises(ValueError, match=expected):
+            Told(others).check_same(same, "Use the same.")
+    with pytest.raises(ValueError, match=r"but c differs. Use the same"):
+        Told([same, {**same, "c": 2}]).check_same(same, "Use the same.")
 
 
 def test_an_error_in_a_block_is_raised(workers):
@@ -65,23 +72,20 @@ def test_an_error_in_a_block_is_raised(workers):
 
 
 def test_an_error_in_a_block_of_another_worker_is_an_error():
-    def fail(rows):
-        rows[2][0] = 1
-
     done = []
     with pytest.raises(ValueError, match="Worker 2 of 3 has stopped with an error"):
-        with Gathered(fail).together():
+        with Told([False, True]).together():
             done.append(True)
     assert done
 
 
 def test_values_of_all_workers():
     def change(rows):
-        if len(rows[0]) == 1:  # the sizes
-            rows[2][0] = 17
+        if rows.shape == (3, 1):  # the sizes
+            rows[2, 0] = 17
         else:
             for index, text in (0, b'"a"'), (2, b'{"b": [1, 2, 30]}'):
-                rows[index] = list(np.frombuffer(text.ljust(24), "int64"))
+                rows[index] = np.frombuffer(text.ljust(24), "int64")
 
     assert Gathered(change).gather(["own"]) == ["a", ["own"], {"b": [1, 2, 30]}]
 

@@ -1,13 +1,14 @@
 """Command: the command line of a command, from one table of options."""
 
 import argparse
+import contextlib
 import difflib
 import functools
 import itertools
 import pathlib
 import re
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from tfreps._src.cli.command_help import (
@@ -103,7 +104,13 @@ class Command:
         self.flags = {name: as_typed(name, self.options) for name in self.options} | (flags or {})
 
     def run(self, work: Callable, argv: list[str] | None = None) -> int:
-        """Parses the options, starts TensorFlow and returns the exit code of `work(options)`.
+        """Parses the options, starts TensorFlow and returns the exit code of `work(options)`."""
+        with self.started(argv) as options:
+            return work(options) or 0
+
+    @contextlib.contextmanager
+    def started(self, argv: list[str] | None = None) -> Iterator[argparse.Namespace]:
+        """Context manager that parses the options, starts TensorFlow, and yields the options.
 
         Messages of a ValueError or OSError name flags in place of the arguments of the library.
         """
@@ -111,7 +118,7 @@ class Command:
         if self.tensorflow:
             start_tensorflow()
         try:
-            return work(options) or 0
+            yield options
         except ValueError as error:
             # Subclasses such as UnicodeDecodeError take other arguments.
             if type(error) is not ValueError:
