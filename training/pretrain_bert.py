@@ -48,7 +48,7 @@ def pretrain_bert(options, earlier):
     from tfreps.optimizers import build_optimizer
     from tfreps.training.loop import training
     from tfreps.training.loop.epoch_loop import FitPlan, fit_epochs
-    from tfreps.training.options import training_command
+    from tfreps.training.options.training_command import begin_run
     from tfreps.training.workers.strategies import open_strategy
 
     rows = options.batch_size or max(1, options.batch_tokens // options.max_length)
@@ -77,7 +77,7 @@ def pretrain_bert(options, earlier):
         model.compile(make_optimizer(options, steps), jit_compile=False)
         build_optimizer(model)
 
-    run = training_command.begin_run(COMMAND, options, earlier)
+    run = begin_run(COMMAND, options, earlier)
     run.write_asset(run.tokenizer_path, lambda path: write_tokenizer(tokenizer, path))
     sizes = {"texts": counts["texts"], "tokens": train_batches.num_tokens}
     sizes["parameters"] = model.count_params()
@@ -93,10 +93,8 @@ def pretrain_bert(options, earlier):
     length = options.epochs, train_batches.num_tokens, options.time_limit_minutes, options.log_every
     log = EpochLog(run.logs_path, *length, print_fn=say_progress)
 
-    def begun(step):
-        training_command.say_start(run, model, f": {steps:,} steps", step)
-
-    best = fit_epochs(model, train_batches, validation, run, plan, [log], begun)
+    about = f": {steps:,} steps"
+    best = fit_epochs(model, train_batches, validation, run, plan, [log], about)
     say_end(run, best)
 
 

@@ -54,7 +54,7 @@ def pretrain_elmo(options, earlier):
     from tfreps.training.loop import precision
     from tfreps.training.loop.epoch_loop import FitPlan, fit_epochs
     from tfreps.training.loop.training import make_reproducible
-    from tfreps.training.options import training_command
+    from tfreps.training.options.training_command import begin_run
     from tfreps.training.workers.data_share import data_share
     from tfreps.training.workers.strategies import check_rows, open_strategy
 
@@ -81,7 +81,7 @@ def pretrain_elmo(options, earlier):
         build_optimizer(model)
         restore_accumulators(model, accumulators)
 
-    run = training_command.begin_run(COMMAND, options, earlier)
+    run = begin_run(COMMAND, options, earlier)
     run.write_asset(run.vocabulary_path, vocabulary.write)
     plan = FitPlan(
         epochs.num_epochs,
@@ -93,11 +93,8 @@ def pretrain_elmo(options, earlier):
     )
     log = make_log(options, run, total, sample)
 
-    def begun(step):
-        steps = f": {total:,} steps, {per_pass:,} per pass"
-        training_command.say_start(run, model, steps, step)
-
-    best = fit_epochs(model, share.batches(epochs), validation, run, plan, [log], begun)
+    about = f": {total:,} steps, {per_pass:,} per pass"
+    best = fit_epochs(model, share.batches(epochs), validation, run, plan, [log], about)
     say_end(run, best)
 
 

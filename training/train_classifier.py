@@ -5,7 +5,6 @@ by default a tenth). --resume continues an interrupted run from its last checkpo
 evaluate, classify and export read the run folder.
 """
 
-import functools
 import pathlib
 
 from tfreps import data, tags
@@ -127,7 +126,7 @@ def train_classifier(options, earlier):
     from tfreps.training.loop import training
     from tfreps.training.options import labeling
     from tfreps.training.options.labeled_texts import check_labels, read_parts
-    from tfreps.training.options.training_command import begin_run, say_start
+    from tfreps.training.options.training_command import begin_run
     from tfreps.training.workers.strategies import open_strategy
 
     labeling.prepare(options, earlier)
@@ -158,9 +157,8 @@ def train_classifier(options, earlier):
     reading.keep(run, inputs.indexer)
     run.write_asset(run.labels_path, label_set.write)
     what = about(batches["train"], parts["train"].num_truncated)
-    begun = functools.partial(say_start, run, model, what)
     held_out = batches.get("validation")
-    best = training.fit(model, batches["train"], held_out, run, options.monitor, options, begun)
+    best = training.fit(model, batches["train"], held_out, run, options.monitor, options, what)
 
     trained = load(run.path)
     labeling.finish(run, trained.model, best, measure(trained, parts), "classify")

@@ -5,7 +5,6 @@ of the schemes or, with --scheme none, single tokens, as parts of speech do. --r
 interrupted run from its last checkpoint. tfreps evaluate, tag and export read the run folder.
 """
 
-import functools
 import pathlib
 
 from tfreps import data, tags
@@ -82,7 +81,7 @@ def train_tagger(options, earlier):
     from tfreps.training.inputs import read_inputs as reading
     from tfreps.training.loop import training
     from tfreps.training.options import labeling
-    from tfreps.training.options.training_command import begin_run, say_start
+    from tfreps.training.options.training_command import begin_run
     from tfreps.training.workers.strategies import open_strategy
 
     labeling.prepare(options, earlier)
@@ -109,11 +108,9 @@ def train_tagger(options, earlier):
     run = begin_run(COMMAND, options, earlier)
     reading.keep(run, inputs.indexer)
     run.write_asset(run.tags_path, tag_set.write)
-    begun = functools.partial(say_start, run, model, about(batches["train"], tag_set))
+    what = about(batches["train"], tag_set)
     monitor = "val_span_f1" if scheme else "val_accuracy"
-    best = training.fit(
-        model, batches["train"], batches["validation"], run, monitor, options, begun
-    )
+    best = training.fit(model, batches["train"], batches["validation"], run, monitor, options, what)
 
     trained = load(run.path)
     measured = {

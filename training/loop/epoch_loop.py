@@ -2,7 +2,8 @@
 
 import dataclasses
 import logging
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import keras
@@ -46,7 +47,7 @@ def fit_epochs(
     run: "RunFolder",
     plan: FitPlan,
     callbacks: Sequence[keras.callbacks.Callback],
-    begun: Callable[[int], object] | None = None,
+    about: str | None = None,
 ) -> dict[str, float]:
     """Trains a model epoch by epoch and saves the best model in the run folder.
 
@@ -78,8 +79,8 @@ def fit_epochs(
         callbacks: list of Keras callbacks. One of them must be an `EpochLog` or a `TrainingLog`.
             Checkpoints contain the state of this callback and of a `ReduceLearningRate`. With a
             `WeightAverages`, the averages are evaluated and saved instead of the weights.
-        begun: function that is called before training starts, with the number of steps of the
-            resumed run, or with 0 for a new run. Defaults to `None`.
+        about: str. End of the sentence that is printed before training starts, such as
+            `": 1,000 steps"`. If `None` (the default), nothing is printed.
 
     Returns:
         dict with these entries:
@@ -94,8 +95,8 @@ def fit_epochs(
     training = _Training(model, batches, validation, run, plan, callbacks)
     training.restore()
     run.write_options()
-    if begun is not None:
-        begun(training.checkpoints.step)
+    if about is not None:
+        say_start(run, model, about, training.checkpoints.step)
     stopped = training.keeper.patience_exceeded()
     training.note_progress(stopped)
     while training.position.epoch < plan.epochs and not stopped:
@@ -288,3 +289,19 @@ def measure_epoch(loop, validation, callbacks, epoch, metrics):
 def _of_kind(callbacks, kind):
     """Returns the first callback that is an instance of the class `kind`, or `None`."""
     return next((each for each in callbacks if isinstance(each, kind)), None)
+
+
+def say_start(run, model, about, step=0):
+    """Prints the number of parameters, the run folder, and a command that shows the progress.
+
+    `about` is the end of the printed sentence, such as `": 1,000 steps"`. `step` is the number of
+    steps that a resumed run has done, or 0 for a new run.
+    """
+    total = model.count_params()
+    trained = sum(math.prod(weight.shape) for weight in model.trainable_weights)
+    parameters = f"{trained:,} of {total:,}" if trained < total else f"{total:,}"
+    verb, where = ("Resuming", f" after step {step:,}") if step else ("Training", "")
+    print(
+        f"{verb} {parameters} parameters in {run.path}{where}{about}.\n"
+        f"Watch it with: tensorboard --logdir {run.logs_path}"
+    )

@@ -34,7 +34,7 @@ def make_reproducible(options):
         tf.config.experimental.enable_op_determinism()
 
 
-def fit(model, batches, validation, run, monitor, options, begun=None):
+def fit(model, batches, validation, run, monitor, options, about=None):
     """Trains a tagger or classifier with Adam, and prints the progress.
 
     The numbers of sentences, tokens and parameters are written to the run's results.json under the
@@ -70,4 +70,4 @@ def fit(model, batches, validation, run, monitor, options, begun=None):
         callbacks.append(ReduceLearningRate(rate_scale, options.plateau_decay, monitor))
     if options.ema_momentum:
         callbacks.append(WeightAverages(run.save_model))
-    return fit_epochs(model, batches, validation, run, plan, callbacks, begun)
+    return fit_epochs(model, batches, validation, run, plan, callbacks, about)

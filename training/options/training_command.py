@@ -1,7 +1,6 @@
 """training_run: starts a command that trains, checks what may change, and opens its folder."""
 
 import contextlib
-import math
 import os
 import shlex
 import shutil
@@ -175,19 +174,3 @@ def resume_command(run, distribute=None) -> str:
     """Returns the command that resumes a run, with --distribute unless `distribute` is `None`."""
     where = f" --distribute {distribute}" if distribute else ""
     return f"tfreps {run.command} --run {shlex.quote(str(run.path))} --resume{where}"
-
-
-def say_start(run, model, what, step=0):
-    """Prints the number of parameters, the run folder, and a command that shows the progress.
-
-    `what` is the end of the printed sentence, such as `": 1,000 steps"`. `step` is the number of
-    steps that a resumed run has done, or 0 for a new run.
-    """
-    total = model.count_params()
-    trained = sum(math.prod(weight.shape) for weight in model.trainable_weights)
-    parameters = f"{trained:,} of {total:,}" if trained < total else f"{total:,}"
-    verb, where = ("Resuming", f" after step {step:,}") if step else ("Training", "")
-    print(
-        f"{verb} {parameters} parameters in {run.path}{where}{what}.\n"
-        f"Watch it with: tensorboard --logdir {run.logs_path}"
-    )

@@ -288,3 +288,17 @@ def test_a_run_that_is_counted_in_steps(tmp_path):
     plan = FitPlan(4, "val_mae", time_limit_minutes=1e-9, evaluate_at_time_limit=True)
     fit_epochs(make_model(), batches, Batches(), run, plan, [EpochLog(run.logs_path)])
     assert run.results() == {"unfinished": {"unit": "step", "done": 1, "planned": 18}}
+
+
+def test_the_start_is_printed(tmp_path, capsys):
+    run, model = make_run(tmp_path), make_model()
+    model.layers[-1].bias.trainable = False  # so that 2 of 3 parameters are trained
+    for epochs, step in (1, ""), (2, " after step 5"):
+        plan = FitPlan(epochs, "val_mae", resume=epochs == 2)
+        log = EpochLog(run.logs_path, epochs)
+        fit_epochs(model, Batches(), Batches(), run, plan, [log], " on 2 texts")
+        verb = "Resuming" if step else "Training"
+        assert capsys.readouterr().out.splitlines()[:2] == [
+            f"{verb} 2 of 3 parameters in {tmp_path}{step} on 2 texts.",
+            f"Watch it with: tensorboard --logdir {tmp_path}",
+        ]

@@ -1,9 +1,7 @@
 """Tests parsing, checks, new runs and resumed runs of a training command."""
 
 import argparse
-import types
 
-import numpy as np
 import pytest
 
 from tfreps._src.callbacks import stop_signals
@@ -16,7 +14,6 @@ from tfreps.training.options.training_command import (
     begin_run,
     data_files,
     resume_command,
-    say_start,
     training_run,
 )
 from tfreps.training.options.training_options import RUN_GROUP
@@ -182,17 +179,3 @@ def test_options_without_effect_are_named(tmp_path):
 def test_the_command_that_goes_on(tmp_path):
     begun = RunFolder(tmp_path / "my run", "train-tagger", {})
     assert resume_command(begun) == f"tfreps train-tagger --run '{tmp_path}/my run' --resume"
-
-
-@pytest.mark.parametrize("trained, text", [(1234, "1,234"), (1000, "1,000 of 1,234")])
-def test_the_beginning(trained, text, capsys):
-    weights = [np.zeros([trained - 600]), np.zeros([2, 300])]
-    model = types.SimpleNamespace(count_params=lambda: 1234, trainable_weights=weights)
-    say_start(RunFolder("r", "train-tagger", {}), model, " on 2 texts")
-    assert capsys.readouterr().out.splitlines() == [
-        f"Training {text} parameters in r on 2 texts.",
-        "Watch it with: tensorboard --logdir r/logs",
-    ]
-    say_start(RunFolder("r", "train-tagger", {}), model, " on 2 texts", 1500)
-    expected = f"Resuming {text} parameters in r after step 1,500 on 2 texts."
-    assert capsys.readouterr().out.splitlines()[0] == expected
