@@ -47,8 +47,8 @@ def test_columns(tmp_path, text, options):
         ({"text_field": 2}, "line 1: expected a column '2', or a column number from 0 to 1; got"),
         ({"text_field": -3}, "line 1: expected a column '-3'"),
         ({"text_field": 0}, "must be different columns; got '0' and 'label', both column 0"),
-        ({"quotes": "no"}, "`quotes` must be one of None, enclose, text; got 'no'"),
-        ({"first_row": "names"}, "`first_row` must be one of None, header, data; got 'names'"),
+        ({"quotes": "no"}, "`quotes` must be one of enclose, text, or None; got 'no'"),
+        ({"first_row": "names"}, "`first_row` must be one of header, data, or None; got 'names'"),
     ],
 )
 def test_bad_columns(tmp_path, options, message):

@@ -9,6 +9,7 @@ from tfreps._src.data.labeled.text_columns import FIRST_ROWS, QUOTES, FirstRow, 
 from tfreps._src.data.labeled.text_columns import FORMATS as COLUMN_FORMATS
 from tfreps._src.data.records import get_field, get_text, records
 from tfreps._src.data.text_files import Files, find_files, read_lines, read_text
+from tfreps._src.files.argument_checks import check_choice
 from tfreps._src.files.utf8_files import check_unicode
 
 Format = Literal["tab", "csv", "tsv", "json", "python", "folders"]
@@ -98,16 +99,10 @@ def read_labeled(
         ...     [(example.label, example.text) for example in read_labeled(path)]
         [('1', 'good book'), ('0', 'dull')]
     """
-    for name, value, known in (
-        ("format", format, FORMATS),
-        ("quotes", quotes, (None, *QUOTES)),
-        ("first_row", first_row, (None, *FIRST_ROWS)),
-        ("empty_texts", empty_texts, _EMPTY_TEXTS),
-    ):
-        if value not in known:
-            raise ValueError(
-                f"`{name}` must be one of {', '.join(map(str, known))}; got {value!r}."
-            )
+    check_choice(FORMATS, format=format)
+    check_choice((None, *QUOTES), quotes=quotes)
+    check_choice((None, *FIRST_ROWS), first_row=first_row)
+    check_choice(_EMPTY_TEXTS, empty_texts=empty_texts)
     for name, value in ("quotes", quotes), ("first_row", first_row):
         if value is not None and format not in COLUMN_FORMATS:
             raise ValueError(

@@ -6,6 +6,7 @@ from typing import Any, Literal, NamedTuple
 
 from tfreps._src.data.records import get_field, record_format, records
 from tfreps._src.data.text_files import Files, find_files, read_lines
+from tfreps._src.files.argument_checks import check_choice
 from tfreps._src.files.utf8_files import check_unicode
 
 Format = Literal["conll", "conllu", "json", "python"]
@@ -109,8 +110,7 @@ def read_tagged(
         ...     [(sentence.tokens, sentence.tags) for sentence in read_tagged(path)]
         [(['Ada', 'sleeps'], ['B-PER', 'O']), (['She'], ['O'])]
     """
-    if format not in FORMATS:
-        raise ValueError(f"`format` must be one of {', '.join(FORMATS)}; got {format!r}.")
+    check_choice(FORMATS, format=format)
     if separator not in _SEPARATORS:
         raise ValueError(f"`separator` must be None, a tab or a space; got {separator!r}.")
     columns = []

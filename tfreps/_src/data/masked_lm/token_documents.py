@@ -10,6 +10,7 @@ import tensorflow as tf
 from tfreps._src.data.masked_lm.tokenizer_protocols import DocumentTokenizer
 from tfreps._src.data.records import get_text, records
 from tfreps._src.data.text_files import Files, find_files, stream_lines
+from tfreps._src.files.argument_checks import check_choice
 
 Format = Literal["lines", "records"]
 FORMATS: tuple[Format, ...] = ("lines", "records")
@@ -165,8 +166,7 @@ def read_sentences(
         ...     list(read_sentences(path))
         [(0, 'A rose.'), (0, 'A tulip.'), (1, 'Rain.')]
     """
-    if format not in FORMATS:
-        raise ValueError(f"`format` must be one of {', '.join(FORMATS)}; got {format!r}.")
+    check_choice(FORMATS, format=format)
     number = 0
     for path in find_files(files):
         lines = stream_lines(path)
