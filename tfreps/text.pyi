@@ -1,4 +1,5 @@
 from ._src.text.bert.character_tokens import CharacterTokenizer as CharacterTokenizer
+from ._src.text.bert.json_tokenizer import JsonTokenizer as JsonTokenizer
 from ._src.text.bert.piece_indexer import PieceIndexer as PieceIndexer
 from ._src.text.bert.piece_tokenizer import PieceTokenizer as PieceTokenizer
 from ._src.text.bert.tokenizer_files import checkpoint_tokenizer as checkpoint_tokenizer

@@ -171,6 +171,8 @@ def tokenizers(ready, random, folder):
     try:
         for name in names:
             content = ready[name]
+            if name == "tokenizer.json" and random.random() < 0.5:
+                content = {**content, "pre_tokenizer": {"type": "WhitespaceSplit"}}
             if isinstance(content, str):
                 data = content.encode()
                 data = mutated(data, random) if name in broken else data

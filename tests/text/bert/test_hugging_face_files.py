@@ -1,4 +1,4 @@
-"""Every tokenizer.json gives the pieces of the `tokenizers` library, or an error names the part."""
+"""Every tokenizer.json gives the pieces of the package `tokenizers`; others cannot be exported."""
 
 import itertools
 import json
@@ -12,9 +12,18 @@ from tests.text.bert.whole_tokenizers import (
     added,
     bert_processing,
     template,
+    text,
+    token,
     whole,
 )
-from tfreps.text import checkpoint_tokenizer
+from tfreps.text import (
+    JsonTokenizer,
+    PieceIndexer,
+    checkpoint_tokenizer,
+    read_tokenizer,
+    write_checkpoint_tokenizer,
+    write_tokenizer,
+)
 
 TEXTS = ["Runs a-b", "runs  Ab!\tab", "cafés Café", "两两 a两", "a\u200bb a\x00b", "", "ababab"]
 TEXTS += ["a\ufffdb", "a\u00a0b", "cafe\u0301s", "<s> runss", "b" * 101, "- -- !a!"]
@@ -74,108 +83,122 @@ def test_other_parts_of_a_bert(read, changes):
     assert_same(read(whole(**changes)), whole(**changes))
 
 
-SPLITS = "'type' of 'pre_tokenizer' must be 'BertPreTokenizer'; got "
-CHANGES = "'type' of 'normalizer' must be 'BertNormalizer'; got "
-ENDS = "'post_processor' must be .*, which encloses a text in '.CLS.' and '.SEP.'"
-OTHER_PARTS = {
-    "pre_tokenizer": [
-        (None, SPLITS + "None"),
-        ({"type": "WhitespaceSplit"}, SPLITS + "'WhitespaceSplit'"),
-        ({"type": "Whitespace"}, SPLITS + "'Whitespace'"),
-        (
-            {"type": "Sequence", "pretokenizers": [{"type": "WhitespaceSplit"}]},
-            SPLITS + "'Sequence'",
-        ),
-    ],
-    "normalizer": [
-        (None, CHANGES + "None"),
-        ({"type": "Lowercase"}, CHANGES + "'Lowercase'"),
-        ({"type": "Sequence", "normalizers": [{"type": "NFD"}]}, CHANGES + "'Sequence'"),
-        ({"clean_text": False}, "'clean_text' of 'normalizer' must be True; got False"),
-    ],
-    "model": [
-        ({"continuing_subword_prefix": "__"}, "'continuing_subword_prefix' .* must be '##'; got '"),
-        ({"unk_token": "b"}, "'unk_token' of 'model' must be '.UNK.'; got 'b'"),
-        (
-            {"type": "WordLevel", "vocab": whole()["model"]["vocab"], "unk_token": "[UNK]"},
-            "'type' of 'model' must be 'WordPiece'; got 'WordLevel'",
-        ),
-    ],
-    "post_processor": [
-        (None, "'type' of 'post_processor' must be 'BertProcessing' or .*; got None"),
-        (bert_processing(kind="RobertaProcessing"), "'post_processor' .* got 'RobertaProcessing'"),
-        (bert_processing(start="<s>"), ENDS + ".* got .*'<s>'"),
-        (bert_processing("[SEP]", "[CLS]"), ENDS),
-        (template(start="<s>"), ENDS + ".* got .*'<s>'"),
-        (template("[SEP]", "[CLS]"), ENDS),
-        (template(segment=0), ENDS),
-        (template(ids={"[CLS]": 9}), ENDS + ".* got .*9"),
-    ],
-    "added_tokens": [
-        (added("[CLS]", "a-b"), "adds tokens to the vocabulary .'a-b'"),
-        (added("<url>", special=False), "adds tokens to the vocabulary .'<url>'"),
-    ],
-    "truncation": [
-        (
-            {"direction": "Left", "max_length": 4, "strategy": "LongestFirst", "stride": 0},
-            "'direction' of 'truncation' must be 'Right'; got 'Left'",
-        ),
-    ],
-}
-OTHERS = [(part, *case) for part, cases in OTHER_PARTS.items() for case in cases]
+def sequence(kind, *parts):
+    return {"type": "Sequence", kind: [{"type": part} for part in parts]}
 
 
-@pytest.mark.parametrize("part, change, message", OTHERS, ids=str)
-def test_other_tokenizers_are_rejected_by_name(read, part, change, message):
-    content = whole(**{part: change})
-    if part == "post_processor" and change and change["type"] == "RobertaProcessing":
-        change |= {"trim_offsets": True, "add_prefix_space": False}
-    Tokenizer.from_str(json.dumps(content))  # a valid file
-    with pytest.raises(ValueError, match="tokenizer.json.* " + message):
-        read(content)
+XLM = {"single": [token("[CLS]"), text("A"), token("[SEP]")]}
+XLM["pair"] = [*XLM["single"], token("[SEP]"), text("B"), token("[SEP]")]
+BYTES = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+UNIGRAM = {"type": "Unigram", "unk_id": 1, "byte_fallback": False}
+UNIGRAM["vocab"] = [[piece, -float(n)] for n, piece in enumerate(PIECES)]
+LEVEL = {"type": "WordLevel", "vocab": whole()["model"]["vocab"], "unk_token": "[UNK]"}
+# Changes of BERT's tokenizer.json that only Python can apply, and the reason in the error.
+PYTHON_ONLY = [
+    ({"pre_tokenizer": None}, "'type' of 'pre_tokenizer' must be 'BertPreTokenizer'; got None"),
+    ({"pre_tokenizer": {"type": "WhitespaceSplit"}}, "'pre_tokenizer' .* got 'WhitespaceSplit'"),
+    ({"pre_tokenizer": {"type": "Whitespace"}}, "'pre_tokenizer' .* got 'Whitespace'"),
+    ({"pre_tokenizer": BYTES}, "'pre_tokenizer' .* got 'ByteLevel'"),
+    (
+        {"pre_tokenizer": sequence("pretokenizers", "WhitespaceSplit", "BertPreTokenizer")},
+        "'pre_tokenizer' .* got 'Sequence'",
+    ),
+    ({"normalizer": None}, "'type' of 'normalizer' must be 'BertNormalizer'; got None"),
+    ({"normalizer": {"type": "Lowercase"}}, "'normalizer' .* got 'Lowercase'"),
+    (
+        {"normalizer": sequence("normalizers", "NFD", "Lowercase", "StripAccents")},
+        "'normalizer' .* got 'Sequence'",
+    ),
+    ({"normalizer": {"clean_text": False}}, "'clean_text' of 'normalizer' must be True; got Fal"),
+    ({"model": {"continuing_subword_prefix": "__"}}, "'continuing_subword_prefix' .* got '__'"),
+    ({"model": {"unk_token": "b"}}, "'unk_token' of 'model' must be '.UNK.'; got 'b'"),
+    ({"model": LEVEL}, "'type' of 'model' must be 'WordPiece'; got 'WordLevel'"),
+    ({"model": UNIGRAM}, "'type' of 'model' must be 'WordPiece'; got 'Unigram'"),
+    ({"added_tokens": added("[CLS]", "a-b")}, "it adds tokens .* such as 'a-b'"),
+    ({"added_tokens": added("<url>", special=False)}, "it adds tokens .* such as '<url>'"),
+    ({"post_processor": template(segment=0)}, "'post_processor' must join two texts like BERT"),
+    ({"post_processor": {**template(), **XLM}}, "'post_processor' must join two texts like"),
+    (
+        {
+            "post_processor": bert_processing(kind="RobertaProcessing")
+            | {"trim_offsets": True, "add_prefix_space": False}
+        },
+        "'post_processor' must join two texts like BERT",
+    ),
+]
 
 
-def test_what_the_library_splits_otherwise(read):
-    """The reported file: `a-b` is in the vocabulary, and only white space separates words."""
-    content = whole(pre_tokenizer={"type": "WhitespaceSplit"})
-    encoded = Tokenizer.from_str(json.dumps(content)).encode("a-b", add_special_tokens=False)
-    assert encoded.tokens == ["a-b"]
-    with pytest.raises(ValueError, match="'pre_tokenizer' must be 'BertPreTokenizer'; got 'White"):
-        read(content)
-    assert read(whole()).tokenize("a-b") == ["a", "-", "b"]
+@pytest.mark.parametrize("changes, reason", PYTHON_ONLY, ids=str)
+def test_other_tokenizers_are_for_python_alone(read, changes, reason):
+    content = whole(**changes)
+    found = read(content)
+    assert type(found) is JsonTokenizer
+    assert_same(found, content)
+    texts = [one for one in TEXTS if "\0" not in one]
+    assert found(texts).to_list() == list(map(found.text_to_ids, texts))
+    with pytest.raises(ValueError, match="tokenizer.json .* cannot be exported.*: .*" + reason):
+        PieceIndexer(found).with_vocabulary_file("unused")
 
 
-def test_other_special_tokens_are_named_before_added_ones(tmp_path):
+def test_other_special_tokens(tmp_path):
     """transformers writes a custom `cls_token` to all files, also as an added token."""
     pieces = [piece if piece != "[CLS]" else "<s>" for piece in PIECES if piece != "<s>"]
     ends = template(start="<s>", ids={"<s>": 2})
     content = whole(pieces, added_tokens=added("<s>"), post_processor=ends)
+    content["added_tokens"][0]["id"] = 2
     (tmp_path / "tokenizer.json").write_text(json.dumps(content))
-    with pytest.raises(ValueError, match=ENDS + ".* got .*'<s>'"):
+    with pytest.raises(ValueError, match="tokenizer.json: found no .CLS. among"):
         checkpoint_tokenizer(tmp_path)
-    (tmp_path / "tokenizer_config.json").write_text('{"cls_token": "<s>"}')
-    with pytest.raises(ValueError, match="config.json: 'cls_token' must be '.CLS.'.* got '<s>'"):
-        checkpoint_tokenizer(tmp_path)
+    config = {"cls_token": "<s>", "tokenizer_class": "XLMRobertaTokenizer", "model_max_length": 9}
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
+    found = checkpoint_tokenizer(tmp_path)
+    assert found.start_id == 2 and found.special_ids == [0, 1, 2, 3, 4] and found.max_length == 9
+    assert found.build_inputs(found.text_to_ids("run <s>"))[0][:2] == [2, pieces.index("run")]
+    with pytest.raises(ValueError, match="`lowercase` cannot change .*tokenizer.json, which does"):
+        checkpoint_tokenizer(tmp_path, lowercase=True)
+    for write, again in [
+        (write_tokenizer, lambda: read_tokenizer(tmp_path / "new" / "own.json")),
+        (write_checkpoint_tokenizer, lambda: checkpoint_tokenizer(tmp_path / "new")),
+    ]:
+        (tmp_path / "new").mkdir(exist_ok=True)
+        own = write is write_tokenizer
+        write(found, tmp_path / "new" / "own.json" if own else tmp_path / "new")
+        assert again().get_config() == found.get_config()
+
+
+ENDS = "'post_processor' must enclose each text in '.CLS.' and '.SEP.', as in BERT; got "
 
 
 @pytest.mark.parametrize(
     "part, change, message",
     [
         ("model", 7, "'model' must be a JSON object; got 7"),
-        ("model", {"type": "BPE"}, "'type' of 'model' must be 'WordPiece'; got 'BPE'"),
-        ("model", {"vocab": {"[PAD]": []}}, "ids in 'vocab' must be the .* from 0 to 0,"),
-        ("model", {"vocab": {"[PAD]": 0, "a": 7}}, "ids in 'vocab' must be the .* from 0 to 1, ea"),
+        ("model", {"type": "BPE"}, "cannot be read by the package tokenizers: .*Use the original"),
+        ("model", {"vocab": {"[PAD]": []}}, "the ids of pieces must be the .* from 0 to 0,"),
+        ("model", {"vocab": {"[PAD]": 0, "a": 7}}, "the ids of pieces must be the .* 0 to 1, ea"),
         ("model", {"max_input_chars_per_word": "x"}, "must be an integer of at least 1"),
         ("added_tokens", 0.5, "'added_tokens' must be a JSON list; got 0.5"),
         ("pre_tokenizer", "Bert", "'pre_tokenizer' must be a JSON object; got 'Bert'"),
-        ("post_processor", {"single": ["[CLS]", 7]}, ENDS + ".* got .*'.CLS.', 7"),
+        ("post_processor", None, ENDS + "None"),
+        ("post_processor", bert_processing(start="<s>"), ENDS + ".*'<s>'"),
+        ("post_processor", bert_processing("[SEP]", "[CLS]"), ENDS),
+        ("post_processor", template(start="<s>"), ENDS + ".*'<s>'"),
+        ("post_processor", template("[SEP]", "[CLS]"), ENDS),
+        ("post_processor", template(ids={"[CLS]": 9}), ENDS + ".*9"),
+        ("post_processor", {"single": ["[CLS]", 7]}, ENDS + ".*'.CLS.', 7"),
         ("post_processor", {"pair": 7}, "'pair' must be a JSON list; got 7"),
-        (
-            "post_processor",
-            {"special_tokens": {"[CLS]": 2}},
-            "'.CLS.' must be a JSON object; got 2",
-        ),
+        ("post_processor", {"special_tokens": {"[CLS]": 2}}, "'.CLS.' must be a JSON object; got"),
         ("normalizer", {"lowercase": "yes"}, "'lowercase' must be true or false; got 'yes'"),
+        (
+            "normalizer",
+            {"type": "Precompiled", "precompiled_charsmap": "AAAA"},
+            "cannot be read by the package tokenizers: .*Precompiled",
+        ),
+        (
+            "truncation",
+            {"direction": "Left", "max_length": 4, "strategy": "LongestFirst"},
+            "'direction' of 'truncation' must be 'Right', .* got 'Left'",
+        ),
     ],
     ids=str,
 )
@@ -183,6 +206,19 @@ def test_damaged_files(tmp_path, part, change, message):
     (tmp_path / "tokenizer.json").write_text(json.dumps(whole(**{part: change})))
     with pytest.raises(ValueError, match="tokenizer.json.* " + message):
         checkpoint_tokenizer(tmp_path)
+
+
+def test_texts_are_lowercased_before_other_steps(read):
+    content = whole(normalizer={"type": "StripAccents"})
+    assert read(content).lowercased().tokenize("RUNS") == ["runs"]
+    assert read(whole(normalizer=None)).lowercased().tokenize("RUNS") == ["runs"]
+
+
+def test_a_model_without_its_unknown_token(tmp_path):
+    content = whole(model={"unk_token": "missing"})
+    (tmp_path / "tokenizer.json").write_text(json.dumps(content))
+    with pytest.raises(ValueError, match="tokenizer.json: the package tokenizers cannot split a"):
+        checkpoint_tokenizer(tmp_path).tokenize("???")
 
 
 def test_two_vocabularies(tmp_path):

@@ -52,6 +52,7 @@ from tfreps._src.runs.bilm_parts import (
 from tfreps._src.runs.model_archive import load_archive
 from tfreps._src.runs.run_folder import NO_COMMAND, RunFolder
 from tfreps._src.runs.vocabulary_checks import check_class_names, check_token_table
+from tfreps._src.text.bert.json_tokenizer import JsonTokenizer
 from tfreps._src.text.bert.piece_tokenizer import PieceTokenizer
 from tfreps._src.text.bert.wordpiece import WordPieceTokenizer
 from tfreps._src.text.tags.tag_schemes import Scheme
@@ -195,6 +196,8 @@ def open_sentence_transformers(folder: pathlib.Path, path: pathlib.Path, given: 
             # The new tokenizer lowercases text, and removes accents only if the old one does.
             options = {"lowercase": True, "strip_accents": bool(tokenizer.strip_accents)}
             tokenizer = WordPieceTokenizer.from_config({**tokenizer.get_config(), **options})
+    if settings.lowercase and isinstance(tokenizer, JsonTokenizer):
+        tokenizer = tokenizer.lowercased()
     tokenizer.max_length = settings.max_length or tokenizer.max_length
     reading = _pieces(tokenizer, model.encoder)
     if settings.max_length not in (None, reading.max_length):

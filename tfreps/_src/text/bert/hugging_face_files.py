@@ -1,24 +1,24 @@
 """Reads the tokenizer files of Hugging Face: tokenizer.json and tokenizer_config.json."""
 
-import pathlib
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from tfreps._src.files.json_files import read_json
-from tfreps._src.text.bert.wordpiece import CONTINUATION, WordPieceTokenizer
-
-# Maps option names in tokenizer_config.json and in the normalizer of tokenizer.json to the names
-# and types in tfreps.
-_NAMES = {
-    "do_lower_case": ("lowercase", bool),
-    "lowercase": ("lowercase", bool),
-    "strip_accents": ("strip_accents", bool | None),
-    "tokenize_chinese_chars": ("split_chinese", bool),
-    "handle_chinese_chars": ("split_chinese", bool),
+CONTINUATION = "##"
+SPECIALS = {
+    "pad_token": "[PAD]",
+    "unk_token": "[UNK]",
+    "cls_token": "[CLS]",
+    "sep_token": "[SEP]",
+    "mask_token": "[MASK]",
 }
-# Tokenizer classes of transformers that read any tokenizer.json. If tokenizer_config.json names
-# one, the options in tokenizer.json apply.
-_GENERAL = ("PreTrainedTokenizerFast", "TokenizersBackend")
+# Option names in tokenizer_config.json, in the normalizer of tokenizer.json, and in tfreps.
+_SWITCHES = [
+    ("do_lower_case", "lowercase", "lowercase", bool),
+    ("strip_accents", "strip_accents", "strip_accents", bool | None),
+    ("tokenize_chinese_chars", "handle_chinese_chars", "split_chinese", bool),
+]
+# Tokenizer classes of transformers that apply the options of tokenizer_config.json.
 _CLASSES = (
     "BertTokenizer",
     "BertTokenizerFast",
@@ -26,49 +26,59 @@ _CLASSES = (
     "DistilBertTokenizerFast",
     "ElectraTokenizer",
     "ElectraTokenizerFast",
-    *_GENERAL,
     None,
 )
+# Tokenizer classes that read any tokenizer.json.
+_GENERAL = ("PreTrainedTokenizerFast", "TokenizersBackend")
 _NO_LIMIT = 10**9
-_PADDING, _UNKNOWN, _START, _SEPARATOR, _MASK = WordPieceTokenizer.SPECIAL_TOKENS
-_SPECIALS = {
-    "pad_token": _PADDING,
-    "unk_token": _UNKNOWN,
-    "cls_token": _START,
-    "sep_token": _SEPARATOR,
-    "mask_token": _MASK,
-}
-# Values of the parts of tokenizer.json, by part and key, that BERT's tokenizers have. The types of
-# the parts must be given; the other keys may be missing.
+# Values of the parts of tokenizer.json, by part and key, that the graph of `WordPieceTokenizer`
+# supports. The types of the parts must be given; the other keys may be missing.
 _PARTS = {
     "model": {
-        "type": ("WordPiece",),
-        "unk_token": (_UNKNOWN,),
-        "continuing_subword_prefix": (CONTINUATION,),
+        "type": "WordPiece",
+        "unk_token": SPECIALS["unk_token"],
+        "continuing_subword_prefix": CONTINUATION,
     },
-    "normalizer": {"type": ("BertNormalizer",), "clean_text": (True,)},
-    "pre_tokenizer": {"type": ("BertPreTokenizer",)},
-    "post_processor": {"type": ("BertProcessing", "TemplateProcessing")},
-    "truncation": {"direction": ("Right",)},
+    "normalizer": {"type": "BertNormalizer", "clean_text": True},
+    "pre_tokenizer": {"type": "BertPreTokenizer"},
 }
-# How a TemplateProcessing encloses one text and two texts: the parts and their segments.
-_TEMPLATES = {
-    "single": [(_START, 0), ("A", 0), (_SEPARATOR, 0)],
-    "pair": [(_START, 0), ("A", 0), (_SEPARATOR, 0), ("B", 1), (_SEPARATOR, 1)],
-}
+Path = str | os.PathLike[str]
 
 
-def read_whole(path: pathlib.Path) -> tuple[list[str], dict[str, Any]]:
-    """Returns the pieces, in the order of their ids, and the options of a tokenizer.json.
+def difference(definition: dict[str, Any], tokens: Sequence[str], path: Path) -> str | None:
+    """Returns the first part of a tokenizer.json that differs from those of BERT's tokenizers.
 
-    Raises a ValueError if a part of the file does not describe a tokenizer like BERT's.
+    Returns `None` if the file describes a `WordPieceTokenizer`. `tokens` are the special tokens.
     """
-    config = read_json(path)
     for name, keys in _PARTS.items():
-        _check_part(name, keys, _part(config, name, dict, path), path)
-    model = config["model"]
-    ids = _part(model, "vocab", dict, path)
-    if not ids:
+        part = _part(definition, name, dict, path)
+        for key, expected in keys.items():
+            given = part.get(key, None if key == "type" else expected)
+            if given != expected:
+                return f"{key!r} of {name!r} must be {expected!r}; got {given!r:.60}"
+    for name, given in zip(SPECIALS, tokens, strict=True):
+        if given != SPECIALS[name]:
+            return f"{name!r} must be {SPECIALS[name]!r}; got {given!r}"
+    ids = definition["model"].get("vocab")
+    known = [name for name in in_order(ids, path) if name in SPECIALS.values()]
+    more = [name for _, name in added_names(definition, path) if name not in known]
+    if more:
+        return f"it adds tokens that are matched before a text is split, such as {more[0]!r}"
+    pair = pair_of(definition.get("post_processor"), ("[CLS]", "[SEP]"), ids, path)
+    return None if pair == (1, 1) else "'post_processor' must join two texts like BERT"
+
+
+def model_pieces(definition: dict[str, Any]) -> set[str]:
+    """Returns the pieces in the model of a tokenizer.json, without added tokens."""
+    model = definition.get("model")
+    vocabulary = model.get("vocab") if isinstance(model, dict) else None
+    pieces = (item[:1] if isinstance(item, list) else [item] for item in vocabulary or ())
+    return {piece for one in pieces for piece in one if isinstance(piece, str)}
+
+
+def in_order(ids: Any, path: Path) -> list[str]:
+    """Returns the pieces in the order of their ids, which must be the integers from 0 onwards."""
+    if not isinstance(ids, dict) or not ids:
         raise ValueError(
             f"{path}: expected a vocabulary in 'vocab' of 'model'; the file has none. Use the "
             "original tokenizer.json."
@@ -76,12 +86,52 @@ def read_whole(path: pathlib.Path) -> tuple[list[str], dict[str, Any]]:
     missing = set(range(len(ids))) - {n for n in ids.values() if type(n) is int}
     if missing:
         raise ValueError(
-            f"{path}: the ids in 'vocab' must be the integers from 0 to {len(ids) - 1}, each used "
+            f"{path}: the ids of pieces must be the integers from 0 to {len(ids) - 1}, each used "
             f"by one piece; no piece has the id {min(missing)}. Restore the original file."
         )
-    _check_ends(config["post_processor"], ids, path)
-    check_added(_part(config, "added_tokens", list, path), path)
-    found = _options(config["normalizer"], path)
+    return sorted(ids, key=lambda piece: ids[piece])
+
+
+def added_names(definition: dict[str, Any], path: Path) -> list[tuple[Any, Any]]:
+    """Returns the added tokens of a tokenizer.json as pairs of the JSON value and its text."""
+    return [(t, _content(t)) for t in _part(definition, "added_tokens", list, path)]
+
+
+def pair_of(processor: Any, ends: Sequence[str], ids: Any, path: Path) -> tuple[int, int]:
+    """Returns how a post-processor joins two texts.
+
+    The result is a tuple of the number of separators after the first text, and the segment id of
+    the second text. Raises a ValueError unless each text is enclosed in the start and separator
+    tokens `ends`. `ids` maps pieces to ids.
+    """
+    start, end = ends
+    kind = processor.get("type") if isinstance(processor, dict) else None
+    if kind in ("BertProcessing", "RobertaProcessing"):
+        found = [processor.get("cls"), processor.get("sep")]
+        if found == [[token, ids.get(token)] for token in ends]:
+            return (1, 1) if kind == "BertProcessing" else (2, 0)
+    elif kind == "TemplateProcessing":
+        tokens = _part(processor, "special_tokens", dict, path)
+        used = {name: _part(tokens, name, dict, path).get("ids") for name in tokens}
+        single, pair = (_template(processor, name, path) for name in ("single", "pair"))
+        found = [single, pair, used]
+        one = [(start, 0), ("A", 0)]
+        for separators, segment in ((1, 1), (1, 0), (2, 0), (2, 1)):
+            two = [*one, *[(end, 0)] * separators, ("B", segment), (end, segment)]
+            if found == [[*one, (end, 0)], two, {token: [ids.get(token)] for token in ends}]:
+                return separators, segment
+    else:
+        found = kind
+    raise ValueError(
+        f"{path}: 'post_processor' must enclose each text in {start!r} and {end!r}, as in BERT; "
+        f"got {found!r}. Use the original file."
+    )
+
+
+def wordpiece_options(definition: dict[str, Any], path: Path) -> dict[str, Any]:
+    """Returns the options of the `WordPieceTokenizer` that a tokenizer.json describes."""
+    normalizer, model = definition["normalizer"], definition["model"]
+    found = _switches(normalizer, {theirs: (ours, t) for _, theirs, ours, t in _SWITCHES}, path)
     if "max_input_chars_per_word" in model:
         longest = found["max_characters_per_word"] = model["max_input_chars_per_word"]
         if type(longest) is not int or longest < 1:
@@ -89,21 +139,39 @@ def read_whole(path: pathlib.Path) -> tuple[list[str], dict[str, Any]]:
                 f"{path}: 'max_input_chars_per_word' must be an integer of at least 1; "
                 f"got {longest!r:.60}."
             )
-    return sorted(ids, key=ids.get), found
+    return found
 
 
-def read_config(path: pathlib.Path, whole: dict[str, Any]) -> dict[str, Any]:
-    """Returns a dict of the options of tokenizer_config.json and of `whole`, a tokenizer.json.
+def config_options(config: dict[str, Any], path: Path) -> dict[str, Any]:
+    """Returns the options of a `WordPieceTokenizer` in tokenizer_config.json."""
+    names = {theirs: (ours, kind) for theirs, _, ours, kind in _SWITCHES}
+    return {**_switches(config, names, path), "max_length": _longest(config, path)}
 
-    If both define an option, the one in tokenizer_config.json is used, unless the class of the
-    tokenizer is in `_GENERAL`.
+
+def with_config(definition: dict[str, Any], config: dict[str, Any], path: Path) -> dict[str, Any]:
+    """Returns a tokenizer.json whose `BertNormalizer` has the options of tokenizer_config.json.
+
+    Returns `definition` if it has another normalizer, or if the class of the tokenizer in `config`
+    ignores these options.
     """
-    config = read_json(path)
+    normalizer = _part(definition, "normalizer", dict, path)
+    if config.get("tokenizer_class") not in _CLASSES or normalizer.get("type") != "BertNormalizer":
+        return definition
+    names = {theirs: (other, kind) for theirs, other, _, kind in _SWITCHES}
+    return {**definition, "normalizer": {**normalizer, **_switches(config, names, path)}}
+
+
+def check_config(config: dict[str, Any], path: Path, has_whole: bool) -> None:
+    """Raises a ValueError for a tokenizer_config.json that tfreps does not support.
+
+    `has_whole` is True if there also is a tokenizer.json, to which any class may apply.
+    """
     kind = config.get("tokenizer_class")
-    if kind not in _CLASSES:
+    if not (has_whole and isinstance(kind, str)) and kind not in (*_CLASSES, *_GENERAL):
         raise ValueError(
             f"{path}: 'tokenizer_class' must be the class of a WordPiece tokenizer, such as "
-            f"'BertTokenizer', because tfreps supports no others; got {kind!r}."
+            "'BertTokenizer', because tfreps supports others only if there is a tokenizer.json; "
+            f"got {kind!r}."
         )
     if config.get("truncation_side", "right") != "right":
         raise ValueError(
@@ -116,98 +184,86 @@ def read_config(path: pathlib.Path, whole: dict[str, Any]) -> dict[str, Any]:
             "tfreps does not support other values; got "
             f"{config.get('do_basic_tokenize', True)!r} and {config.get('never_split')!r}."
         )
-    check_added(_part(config, "added_tokens_decoder", dict, path).values(), path)
-    own = _options(config, path)
-    found = {**own, **whole} if kind in _GENERAL else {**whole, **own}
-    return {**found, "max_length": _longest(config, path)}
 
 
-def check_specials(config: dict[str, Any], path: pathlib.Path) -> None:
-    """Raises a ValueError if a file has special tokens other than BERT's."""
-    for name, expected in _SPECIALS.items():
-        given = _content(config.get(name, expected))
-        if given not in (expected, None):
-            raise ValueError(f"{path}: {name!r} must be {expected!r}, as in BERT; got {given!r}.")
-    for name in "additional_special_tokens", "extra_special_tokens":
-        given = config.get(name)
-        listed = given.values() if isinstance(given, dict) else _part(config, name, list, path)
-        check_added(listed, path)
-
-
-def check_added(tokens: Iterable[object], path: pathlib.Path) -> None:
-    """Raises a ValueError if one of the added tokens is not a special token of BERT.
-
-    Hugging Face recognizes added tokens in a text before it splits the text into words.
-    """
-    specials = WordPieceTokenizer.SPECIAL_TOKENS
-    more = [repr(token) for token in map(_content, tokens) if token not in specials]
-    if more:
+def check_truncation(definition: dict[str, Any], path: Path) -> None:
+    """Raises a ValueError if a tokenizer.json truncates texts at their start."""
+    given = _part(definition, "truncation", dict, path).get("direction", "Right")
+    if given != "Right":
         raise ValueError(
-            f"{path} adds tokens to the vocabulary ({', '.join(more[:3])}) that are matched before "
-            "a text is split. tfreps does not support this. Remove them from the file if your "
-            "texts do not contain them."
+            f"{path}: 'direction' of 'truncation' must be 'Right', because tfreps truncates long "
+            f"texts at the end; got {given!r:.60}."
         )
 
 
-def _check_part(
-    name: str, keys: dict[str, tuple], part: dict[str, Any], path: pathlib.Path
-) -> None:
-    """Raises a ValueError if a part of tokenizer.json has a value that is not supported.
+def special_tokens(configs: Iterable[dict[str, Any]]) -> list[Any]:
+    """Returns the five special tokens; later files override earlier ones and BERT's tokens."""
+    found = dict(SPECIALS)
+    for config in configs:
+        given = {name: _content(config.get(name)) for name in SPECIALS}
+        found |= {name: token for name, token in given.items() if token is not None}
+    return list(found.values())
 
-    `name` is the name of the part, and `keys` maps each of its keys to the supported values.
-    """
-    for key, accepted in keys.items():
-        given = part.get(key, None if key == "type" else accepted[0])
-        if given not in accepted:
+
+def check_specials(config: dict[str, Any], path: Path) -> None:
+    """Raises a ValueError if a file next to vocab.txt has special tokens other than BERT's."""
+    for name, expected in SPECIALS.items():
+        given = _content(config.get(name, expected))
+        if given not in (expected, None):
             raise ValueError(
-                f"{path}: {key!r} of {name!r} must be {' or '.join(map(repr, accepted))}; got "
-                f"{given!r:.60}. tfreps supports only BERT's own tokenizers."
+                f"{path}: {name!r} must be {expected!r}, as in BERT, unless there is a "
+                f"tokenizer.json; got {given!r}."
             )
 
 
-def _check_ends(processor: dict[str, Any], ids: dict[str, int], path: pathlib.Path) -> None:
-    """Raises a ValueError unless a post-processor encloses texts in `[CLS]` and `[SEP]`.
+def further_tokens(config: dict[str, Any], path: Path) -> list[Any]:
+    """Returns the tokens that a tokenizer_config.json or special_tokens_map.json adds."""
+    found = list(_part(config, "added_tokens_decoder", dict, path).values())
+    for name in "additional_special_tokens", "extra_special_tokens":
+        given = config.get(name)
+        found += given.values() if isinstance(given, dict) else _part(config, name, list, path)
+    return found
 
-    Also raises a ValueError if segments are not numbered as in BERT. `ids` maps pieces to ids.
+
+def check_added(tokens: Iterable[object], known: Iterable[Any], path: Path) -> None:
+    """Raises a ValueError if one of the added tokens is not among the known ones.
+
+    Hugging Face recognizes added tokens in a text before it splits the text into words.
     """
-    if processor["type"] == "BertProcessing":
-        found = [processor.get(end) for end in ("cls", "sep")]
-        expected = [[token, ids.get(token)] for token in (_START, _SEPARATOR)]
-    else:
-        tokens = _part(processor, "special_tokens", dict, path)
-        used = {_START: [ids.get(_START)], _SEPARATOR: [ids.get(_SEPARATOR)]}
-        found = [_template(processor, name, path) for name in _TEMPLATES]
-        found += [{name: _part(tokens, name, dict, path).get("ids") for name in tokens}]
-        expected = [*_TEMPLATES.values(), used]
-    if found != expected:
+    known = list(known)
+    more = [repr(token) for token in map(_content, tokens) if token not in known]
+    if more:
         raise ValueError(
-            f"{path}: 'post_processor' must be {expected!r}, which encloses a text in '[CLS]' "
-            f"and '[SEP]' and numbers the segments, as in BERT; got {found!r}. Use the "
-            "original file."
+            f"{path} adds tokens to the vocabulary ({', '.join(more[:3])}) that are matched before "
+            "a text is split. tfreps supports this only if tokenizer.json contains them. Save the "
+            "tokenizer with transformers, which writes this file, or remove them if your texts do "
+            "not contain them."
         )
 
 
-def _template(processor: dict[str, Any], name: str, path: pathlib.Path) -> list:
+def _template(processor: dict[str, Any], name: str, path: Path) -> list:
     """Returns a template of a post-processor as a list of tuples `(part, segment id)`."""
     items = _part(processor, name, list, path)
     values = [v for item in items for v in (item.values() if isinstance(item, dict) else [item])]
     return [(v.get("id"), v.get("type_id")) if isinstance(v, dict) else v for v in values]
 
 
-def _options(config: dict[str, Any], path: pathlib.Path) -> dict[str, Any]:
-    """Returns a dict of the options of `WordPieceTokenizer` that a config or normalizer sets."""
+def _switches(
+    config: dict[str, Any], names: dict[str, tuple[str, Any]], path: Path
+) -> dict[str, Any]:
+    """Returns the given options under other names; `names` maps each to its new name and type."""
     found = {}
-    for theirs, (ours, kind) in _NAMES.items():
+    for theirs, (name, kind) in names.items():
         if theirs in config:
             if not isinstance(config[theirs], kind):
                 raise ValueError(
                     f"{path}: {theirs!r} must be true or false; got {config[theirs]!r}."
                 )
-            found[ours] = config[theirs]
+            found[name] = config[theirs]
     return found
 
 
-def _longest(config: dict[str, Any], path: pathlib.Path) -> int | None:
+def _longest(config: dict[str, Any], path: Path) -> int | None:
     """Returns `model_max_length`, or `None` if it is missing or huge, which means no limit."""
     longest = config.get("model_max_length")
     if longest is None or isinstance(longest, int | float) and longest > _NO_LIMIT:
@@ -225,7 +281,7 @@ def _content(token: Any) -> Any:
     return token.get("content") if isinstance(token, dict) else token
 
 
-def _part(config: dict[str, Any], name: str, kind: type, path: pathlib.Path) -> Any:
+def _part(config: dict[str, Any], name: str, kind: type, path: Path) -> Any:
     """Returns the dict or list called `name` in `config`, or an empty one if it is missing."""
     found = config.get(name)
     if found is not None and not isinstance(found, kind):

@@ -40,6 +40,11 @@ class LibraryTokenizer(PieceTokenizer):
                 block = [text.encode("utf-8", "surrogatepass") for text in block]
                 block = [text.decode("utf-8", "replace") for text in block]
                 block = self._library.encode_batch_fast(block, add_special_tokens=False)
+            except Exception as error:
+                raise ValueError(
+                    f"{self.source}: the package tokenizers cannot split a text: {error}. Use the "
+                    "original file."
+                ) from None
             # Equal pieces share one string.
             found += [[self.vocabulary[number] for number in row.ids] for row in block]
         return found

@@ -73,6 +73,7 @@ class PieceIndexer(tf.Module):
         words. Raises a ValueError if tensorflow-text is not installed or does not support the
         tokenizer.
         """
+        self.tokenizer.check_exportable()
         copy = PieceIndexer(self.tokenizer, self.words)
         copy.graph = self.tokenizer.make_graph(core_ops)
         by_table = copy.graph.table is not None

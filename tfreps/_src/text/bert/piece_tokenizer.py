@@ -39,12 +39,16 @@ class PieceTokenizer(abc.ABC):
 
     Subclasses define `SPECIAL_TOKENS`, which begins with the padding, unknown, start, separator and
     mask tokens in this order; `OPTIONS`, which maps the names of their options to the allowed
-    types; the methods `tokenize`, `make_graph` and `_python_steps`; and the properties `word_rules`
-    and `dropped_characters`. The arguments and attributes are described in `WordPieceTokenizer`.
+    types, and `CONTENT`, which does so for the first argument of the constructor; the methods
+    `tokenize`, `make_graph` and `_python_steps`; and the properties `word_rules` and
+    `dropped_characters`. The arguments and attributes are described in `WordPieceTokenizer`.
     """
 
     SPECIAL_TOKENS: tuple[str, ...] = ()
     OPTIONS: dict[str, tuple[type, ...]] = {}
+    CONTENT: dict[str, tuple[type, ...]] = {"vocabulary": (list,)}
+    num_separators: int = 1  # after the first of two texts
+    second_segment: int = 1  # segment id of the second text
 
     padding_id: int
     unknown_id: int
@@ -109,6 +113,9 @@ class PieceTokenizer(abc.ABC):
         tuple only at the start of a word. A range is a pair of its first and last code points. The
         ranges need not include white space, which is always removed.
         """
+
+    def check_exportable(self) -> None:  # noqa: B027  # most tokenizers can be exported
+        """Raises a ValueError if the tokenizer has no graph that can be exported."""
 
     @abc.abstractmethod
     def _python_steps(self) -> dict[str, Any]:
@@ -212,9 +219,10 @@ class PieceTokenizer(abc.ABC):
             texts = _cut(texts, max_pieces)
         token_ids = [self.start_id]
         segment_ids = [0]
-        for segment, text in enumerate(texts):
-            token_ids += [*text, self.separator_id]
-            segment_ids += [segment] * (len(text) + 1)
+        for text, segment in zip(texts, (0, self.second_segment), strict=False):
+            ends = self.num_separators if segment_ids == [0] and len(texts) == 2 else 1
+            token_ids += [*text, *[self.separator_id] * ends]
+            segment_ids += [segment] * (len(text) + ends)
         return token_ids, segment_ids
 
     def build_batch(
@@ -283,17 +291,17 @@ class PieceTokenizer(abc.ABC):
         """
         if max_length is None:
             return None
-        if max_length < num_texts + 2:
+        specials = 2 if num_texts == 1 else self.num_separators + 2
+        if max_length <= specials:
             raise ValueError(
-                f"`max_length` must be at least {num_texts + 2} to leave room for text alongside "
-                f"{num_texts + 1} special tokens; got {max_length}."
+                f"`max_length` must be at least {specials + 1} to leave room for text alongside "
+                f"{specials} special tokens; got {max_length}."
             )
-        return max_length - num_texts - 1
+        return max_length - specials
 
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments, except `source`, as a JSON-serializable dict."""
-        options = {name: getattr(self, name) for name in self.OPTIONS}
-        return {"vocabulary": self.vocabulary, **options}
+        return {name: getattr(self, name) for name in (*self.CONTENT, *self.OPTIONS)}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> "Self":
@@ -302,7 +310,7 @@ class PieceTokenizer(abc.ABC):
         Raises:
             ValueError: If a value has the wrong type, or the constructor rejects it.
         """
-        for name, kinds in {"vocabulary": (list,), **cls.OPTIONS}.items():
+        for name, kinds in {**cls.CONTENT, **cls.OPTIONS}.items():
             if name in config and type(config[name]) not in kinds:
                 place = f"{config.get('source', 'config')}: {name!r}"
                 wanted = " or ".join(kind.__name__ for kind in kinds)

@@ -7,17 +7,28 @@ from typing import Any
 from tfreps._src.files.json_files import read_json, write_json
 from tfreps._src.text.bert.character_tokens import CharacterTokenizer
 from tfreps._src.text.bert.hugging_face_files import (
+    SPECIALS,
+    added_names,
     check_added,
+    check_config,
     check_specials,
-    read_config,
-    read_whole,
+    check_truncation,
+    config_options,
+    difference,
+    further_tokens,
+    in_order,
+    special_tokens,
+    with_config,
+    wordpiece_options,
 )
+from tfreps._src.text.bert.json_tokenizer import JsonTokenizer
 from tfreps._src.text.bert.piece_tokenizer import PieceTokenizer, read_pieces
 from tfreps._src.text.bert.wordpiece import WordPieceTokenizer
 
 KINDS: dict[str, type[PieceTokenizer]] = {
     "wordpiece": WordPieceTokenizer,
     "characters": CharacterTokenizer,
+    "json": JsonTokenizer,
 }
 VOCABULARY = "vocab.txt"
 CONFIG = "tokenizer_config.json"
@@ -34,7 +45,8 @@ def write_tokenizer(tokenizer: PieceTokenizer, path: str | os.PathLike[str]) -> 
     """Writes a tokenizer and its vocabulary to one JSON file. The write is atomic.
 
     Args:
-        tokenizer: `WordPieceTokenizer` or `CharacterTokenizer`. The tokenizer to write.
+        tokenizer: `WordPieceTokenizer`, `JsonTokenizer` or `CharacterTokenizer`. The tokenizer to
+            write.
         path: str or path-like object. Path of the file.
 
     Example:
@@ -56,7 +68,7 @@ def read_tokenizer(path: str | os.PathLike[str]) -> PieceTokenizer:
         path: str or path-like object. Path of the file.
 
     Returns:
-        `WordPieceTokenizer` or `CharacterTokenizer`.
+        `WordPieceTokenizer`, `JsonTokenizer` or `CharacterTokenizer`.
 
     Raises:
         ValueError: If the file is not JSON or was not written by `write_tokenizer`.
@@ -65,7 +77,7 @@ def read_tokenizer(path: str | os.PathLike[str]) -> PieceTokenizer:
     kind = config.pop("tokenizer", None)
     config.setdefault("max_length", None)
     known = isinstance(kind, str) and kind in KINDS
-    if not known or set(config) != {"vocabulary", *KINDS[kind].OPTIONS}:
+    if not known or set(config) != {*KINDS[kind].CONTENT, *KINDS[kind].OPTIONS}:
         raise ValueError(
             f"{path} does not contain a tokenizer written by tfreps. Expected the file "
             "tfreps_tokenizer.json of a run of `tfreps pretrain-bert`, or of a tagger or "
@@ -90,8 +102,8 @@ def checkpoint_tokenizer(
     a tokenizer.json, a `CharacterTokenizer` is read from aespresso's dictionary
     (bert_word2idx_extend.json or bert_word2idx.json).
 
-    Every part of tokenizer.json that changes the pieces of a text must describe BERT's tokenizer;
-    otherwise, an error names the part. The parts "padding" and "decoder" and the length in
+    If tokenizer.json does not describe BERT's own tokenizer, a `JsonTokenizer` is returned, which
+    can be used in Python but not exported. The parts "padding" and "decoder" and the length in
     "truncation" have no effect, as in transformers.
 
     Args:
@@ -108,7 +120,7 @@ def checkpoint_tokenizer(
         **options: Options of the tokenizer that override those in the files.
 
     Returns:
-        `WordPieceTokenizer` or `CharacterTokenizer`.
+        `WordPieceTokenizer`, `JsonTokenizer` or `CharacterTokenizer`.
 
     Raises:
         ValueError: If the folder has no vocabulary, the vocabulary is invalid, vocab.txt and
@@ -130,22 +142,10 @@ def checkpoint_tokenizer(
     if (folder / OWN).is_file():
         tokenizer = read_tokenizer(folder / OWN)
         return type(tokenizer).from_config({**tokenizer.get_config(), **options})
-    # Checked first, because a file with other special tokens also has added tokens.
-    for name in SPECIALS_MAP, CONFIG:
-        if (folder / name).is_file():
-            check_specials(read_json(folder / name), folder / name)
-    has_whole = (folder / WHOLE).is_file()
-    pieces, found = read_whole(folder / WHOLE) if has_whole else (None, {})
-    source = folder / (VOCABULARY if (folder / VOCABULARY).is_file() else WHOLE)
-    if source.name == VOCABULARY:
-        lines = read_pieces(source)
-        if pieces not in (None, lines):
-            raise ValueError(
-                f"{source} and {WHOLE} contain different vocabularies. Remove the one that does "
-                "not belong to the model."
-            )
-        pieces = lines
-    elif pieces is None:
+    whole = folder / WHOLE
+    definition = read_json(whole) if whole.is_file() else None
+    lines = read_pieces(folder / VOCABULARY) if (folder / VOCABULARY).is_file() else None
+    if definition is None and lines is None:
         for name in DICTIONARIES:
             if (folder / name).is_file():
                 path = folder / name
@@ -154,14 +154,72 @@ def checkpoint_tokenizer(
             f"{folder} contains no {VOCABULARY}, no {WHOLE} and no {DICTIONARIES[0]}. Add the "
             "vocabulary of the checkpoint as vocab.txt, with one piece per line."
         )
-    if (folder / ADDED).is_file():
-        check_added(read_json(folder / ADDED), folder / ADDED)
-    if (folder / CONFIG).is_file():
-        found = read_config(folder / CONFIG, found)
+    config, tokens = _read_configs(folder, definition)
+    found = config_options(config, folder / CONFIG)
+    pieces = lines or []
+    if definition is not None:
+        check_truncation(definition, whole)
+        definition = with_config(definition, config, whole)
+        if difference(definition, tokens, whole) is not None:
+            given = {"max_length": found["max_length"], **options}
+            return _json_tokenizer(definition, tokens, lines, folder, given)
+        pieces = in_order(definition["model"].get("vocab"), whole)
+        found = {**wordpiece_options(definition, whole), "max_length": found["max_length"]}
+        _check_same(lines, pieces, folder)
     if "lowercase" not in found:
         specials = WordPieceTokenizer.SPECIAL_TOKENS
         found["lowercase"] = not any(p != p.lower() for p in pieces if p not in specials)
+    source = folder / (WHOLE if lines is None else VOCABULARY)
     return WordPieceTokenizer(pieces, source=str(source), **{**found, **options})
+
+
+def _read_configs(
+    folder: pathlib.Path, definition: dict[str, Any] | None
+) -> tuple[dict[str, Any], list[Any]]:
+    """Returns tokenizer_config.json, or an empty dict, and the five special tokens."""
+    names = [n for n in (SPECIALS_MAP, CONFIG) if (folder / n).is_file()]
+    files = {folder / name: read_json(folder / name) for name in names}
+    config = files.get(folder / CONFIG, {})
+    check_config(config, folder / CONFIG, definition is not None)
+    tokens = special_tokens(files.values())
+    known = list(SPECIALS.values())
+    if definition is not None:
+        known = [*tokens, *(name for _, name in added_names(definition, folder / WHOLE))]
+    for path, content in files.items():
+        if definition is None:
+            check_specials(content, path)
+        check_added(further_tokens(content, path), known, path)
+    if (folder / ADDED).is_file():
+        check_added(read_json(folder / ADDED), known, folder / ADDED)
+    return config, tokens
+
+
+def _json_tokenizer(
+    definition: dict[str, Any],
+    tokens: list[Any],
+    lines: list[str] | None,
+    folder: pathlib.Path,
+    options: dict[str, Any],
+) -> JsonTokenizer:
+    """Returns the `JsonTokenizer` of a folder; raises a ValueError for options of others."""
+    others = [f"`{name}`" for name in options if name != "max_length"]
+    if others:
+        raise ValueError(
+            f"{', '.join(others)} cannot change {folder / WHOLE}, which does not describe BERT's "
+            "own tokenizer. Omit the options."
+        )
+    found = JsonTokenizer(definition, tokens, source=str(folder / WHOLE), **options)
+    if lines is not None:
+        _check_same(lines, found.vocabulary[: len(lines)], folder)
+    return found
+
+
+def _check_same(lines: list[str] | None, pieces: list[str], folder: pathlib.Path) -> None:
+    if lines not in (None, pieces):
+        raise ValueError(
+            f"{folder / VOCABULARY} and {WHOLE} contain different vocabularies. Remove the one "
+            "that does not belong to the model."
+        )
 
 
 def write_checkpoint_tokenizer(tokenizer: PieceTokenizer, folder: str | os.PathLike[str]) -> None:
@@ -169,12 +227,14 @@ def write_checkpoint_tokenizer(tokenizer: PieceTokenizer, folder: str | os.PathL
 
     The vocabulary is written to vocab.txt. The options of a `WordPieceTokenizer` are written to
     tokenizer_config.json, with `max_length` as `model_max_length`; `max_characters_per_word` is not
-    written, because this format cannot represent it. Hugging Face has no tokenizer like
+    written, because this format cannot represent it. A `JsonTokenizer` is written to
+    tokenizer.json and tokenizer_config.json, without vocab.txt. Hugging Face has no tokenizer like
     `CharacterTokenizer`, which is therefore also written to tfreps_tokenizer.json.
     `checkpoint_tokenizer` reads both formats.
 
     Args:
-        tokenizer: `WordPieceTokenizer` or `CharacterTokenizer`. The tokenizer to write.
+        tokenizer: `WordPieceTokenizer`, `JsonTokenizer` or `CharacterTokenizer`. The tokenizer to
+            write.
         folder: str or path-like object. An existing folder.
 
     Raises:
@@ -189,7 +249,13 @@ def write_checkpoint_tokenizer(tokenizer: PieceTokenizer, folder: str | os.PathL
         ['tfreps_tokenizer.json', 'vocab.txt']
     """
     folder = pathlib.Path(folder)
-    tokenizer.write_vocabulary(folder / VOCABULARY)
+    config: dict[str, Any] = {}
+    if isinstance(tokenizer, JsonTokenizer):
+        write_json(folder / WHOLE, tokenizer.definition, ensure_ascii=False)
+        config = {"tokenizer_class": "PreTrainedTokenizerFast"}
+        config |= dict(zip(SPECIALS, tokenizer.special_tokens, strict=True))
+    else:
+        tokenizer.write_vocabulary(folder / VOCABULARY)
     if isinstance(tokenizer, WordPieceTokenizer):
         config = {
             "tokenizer_class": "BertTokenizer",
@@ -197,8 +263,9 @@ def write_checkpoint_tokenizer(tokenizer: PieceTokenizer, folder: str | os.PathL
             "strip_accents": tokenizer.strip_accents,
             "tokenize_chinese_chars": tokenizer.split_chinese,
         }
-        if tokenizer.max_length is not None:
-            config["model_max_length"] = tokenizer.max_length
-        write_json(folder / CONFIG, config)
-    else:
+    if isinstance(tokenizer, CharacterTokenizer):
         write_tokenizer(tokenizer, folder / OWN)
+        return
+    if tokenizer.max_length is not None:
+        config["model_max_length"] = tokenizer.max_length
+    write_json(folder / CONFIG, config)

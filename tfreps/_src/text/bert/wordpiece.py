@@ -18,14 +18,13 @@ from tfreps._src.text.bert.character_classes import (
     replacements,
     spaces,
 )
+from tfreps._src.text.bert.hugging_face_files import CONTINUATION
 from tfreps._src.text.bert.library_tokenizer import LibraryTokenizer
 from tfreps._src.text.bert.piece_tokenizer import NONE, PieceGraph
 from tfreps._src.text.code_ranges import Ranges, as_ranges
 
 if TYPE_CHECKING:
     import tokenizers
-
-CONTINUATION = "##"
 
 
 class WordPieceTokenizer(LibraryTokenizer):
