@@ -10,6 +10,7 @@ from tfreps._src.export.bert_signatures import BertSignatures
 from tfreps.export import write_export
 from tfreps.inference import TextBert
 from tfreps.models import BertPretrainer
+from tfreps.text import JsonTokenizer
 
 TEXTS = ["the dog 房间", "", "dog " * 40]
 
@@ -86,3 +87,18 @@ def test_the_cost_of_long_texts():
     for options, attends in ({}, False), ({"positions": "sinusoidal"}, True):
         encoder = tiny_bert.make_encoder(tokenizer, **options)
         assert BertSignatures(TextBert(encoder, tokenizer)).text_counts["attends"] == attends
+
+
+def test_a_tokenizer_that_only_python_applies():
+    own = tiny_bert.pieces("the", "a-b")
+    ids = {piece: number for number, piece in enumerate(own.vocabulary)}
+    definition = {
+        "model": {"type": "WordLevel", "vocab": ids, "unk_token": "[UNK]"},
+        "pre_tokenizer": {"type": "WhitespaceSplit"},
+        "post_processor": {"type": "BertProcessing", "cls": ["[CLS]", 2], "sep": ["[SEP]", 3]},
+    }
+    bert = TextBert(tiny_bert.make_encoder(own), JsonTokenizer(definition))
+    [vectors] = bert.encode(["a-b the"])
+    assert vectors.tokens == ["[CLS]", "a-b", "the", "[SEP]"]
+    with pytest.raises(ValueError, match="tokenizer.json describes .* cannot be exported.*'model'"):
+        BertSignatures(bert)

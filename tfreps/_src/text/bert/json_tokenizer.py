@@ -76,20 +76,21 @@ class JsonTokenizer(LibraryTokenizer):
         max_length: int | None = None,
         source: str | os.PathLike[str] = "tokenizer.json",
     ):
-        self.definition = definition
+        self.definition: dict[str, Any] = definition
         self.special_tokens: list[str] = list(special_tokens)
         if len(self.special_tokens) != 5 or any(type(t) is not str for t in self.special_tokens):
             raise ValueError(
                 "`special_tokens` must be the padding, unknown, start, separator and mask tokens; "
                 f"got {special_tokens!r:.60}."
             )
-        self.SPECIAL_TOKENS = tuple(self.special_tokens)
-        self.source = str(source)
+        self.SPECIAL_TOKENS: tuple[str, ...] = tuple(self.special_tokens)
+        self.source: str = str(source)
         vocabulary = in_order(self._library.get_vocab(), self.source)
         super().__init__(vocabulary, max_length, source)
         ends = self.special_tokens[2:4]
         pair = pair_of(definition.get("post_processor"), ends, self._ids, self.source)
-        self.num_separators, self.second_segment = pair
+        self.num_separators: int = pair[0]
+        self.second_segment: int = pair[1]
 
     def lowercased(self) -> "JsonTokenizer":
         """Returns a copy of the tokenizer that lowercases texts before all other steps."""
