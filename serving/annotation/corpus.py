@@ -20,6 +20,7 @@ from tfreps._src.files.disk_errors import DISK_ERRORS
 from tfreps.serving.annotation import beam_runners
 from tfreps.serving.annotation.annotate import Annotate
 from tfreps.serving.annotation.beam_runners import LostWorkerError
+from tfreps.serving.annotation.formats.record_format import DAMAGED
 from tfreps.serving.annotation.output_folder import (
     SCHEMA,
     check_output_folder,
@@ -27,7 +28,6 @@ from tfreps.serving.annotation.output_folder import (
     staged_folder,
 )
 from tfreps.serving.annotation.reading import (
-    DAMAGED,
     READABLE,
     WRITABLE,
     ReadParts,

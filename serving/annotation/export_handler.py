@@ -39,23 +39,10 @@ class ExportHandler(ModelHandler):
 
     Args:
         folder: str. Version folder of the export, on any of Beam's file systems.
-        field: str. Field with the text: a str for the signature `default`, a list of str for the
-            signature `tokens`.
         names: list of str. Names of the outputs to add to each record, in the form that
             `signature_rows` accepts.
-        signature: str. `"default"` or `"tokens"`. Defaults to `"default"`.
-        prefix: str. Prefix of the names of the added fields. Defaults to `""`.
-        batch_size: int. Maximum number of records in a batch. Defaults to 1024.
-        batch_tokens: int. Maximum number of tokens in a call of the signature, padding included.
-            Defaults to 4096.
-        threads: int or None. Number of threads of TensorFlow in a worker process. If `None` (the
-            default), TensorFlow decides.
-        max_wait_seconds: float or None. Maximum time that a record of a stream waits for its batch.
-            Records of similar length then share a batch. If `None` (the default), batches end with
-            the bundles of the runner.
-        progress_folder: str or None. Local folder in which each worker process writes a file with
-            the numbers of records and tokens that it has processed. If `None` (the default), no
-            such files are written.
+
+    The other arguments are those of `Annotate`.
     """
 
     def __init__(

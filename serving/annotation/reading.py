@@ -5,7 +5,6 @@ batches of each part, do not depend on the number of workers, so neither do the 
 true of Beam's own readers, which yield single records that the runner divides into batches.
 """
 
-import contextlib
 import itertools
 
 import apache_beam as beam
@@ -14,14 +13,13 @@ from apache_beam.io.filesystems import FileSystems
 from tfreps.serving.annotation.formats.avro import Avro
 from tfreps.serving.annotation.formats.lines import JsonLines, TextLines
 from tfreps.serving.annotation.formats.parquet import Parquet
+from tfreps.serving.annotation.formats.record_format import EVERYTHING
 from tfreps.serving.annotation.formats.tfrecord import TFRecord
 from tfreps.serving.annotation.records import as_rejected, misfit, sampled_schema
 
 WRITABLE = {"jsonl": JsonLines, "parquet": Parquet, "avro": Avro, "tfrecord": TFRecord}
 READABLE = {"text": TextLines, **WRITABLE}
-DAMAGED = "is damaged, truncated, or not in the given `input_format`"
 SAMPLE = 1000  # number of records from which the schema of a format without schemas is inferred
-EVERYTHING = 1 << 62  # end of a part that contains the whole file, however large the file is
 PARTS = 64  # number of parts of a corpus of medium size
 LEAST_PART, MOST_PART = 1 << 16, 64 << 20  # minimum and maximum size of a part in bytes
 
@@ -66,8 +64,7 @@ def input_schema(paths, form, keep=None):
         return sampled_schema(records)
     found = None
     for path in paths:
-        with _naming(path):
-            schema = form.schema(path)
+        schema = form.schema(path)
         if found is not None and schema != found:
             raise ValueError(
                 f"{path} must have the schema of {paths[0]}; {differences(schema, found)}. "
@@ -93,13 +90,13 @@ def sample_records(paths, form):
     """
     records, reason = [], "it is empty"
     for path in paths:
-        for item in itertools.islice(items(path, 0, EVERYTHING, form), SAMPLE):
+        for item in itertools.islice(form.items(path, 0, EVERYTHING), SAMPLE):
+            if len(records) == SAMPLE:
+                return form.prepare(records)
             try:
-                records += itertools.islice(form.records(item), SAMPLE - len(records))
+                records.append(form.record(item))
             except ValueError as error:
                 reason = str(error)
-        if len(records) >= SAMPLE:
-            break
     if not records:
         raise ValueError(
             f"{paths[0]}: expected at least one record that can be read; got none ({reason}). "
@@ -114,15 +111,13 @@ def part_bytes(sizes):
 
 
 def divide(file, form, size):
-    """Divides a file into parts of about `size` bytes; yields `(path, start, stop)` for each part.
+    """Divides a file into parts of about `size` bytes; returns a list of `(path, start, stop)`.
 
     `file` is a tuple of the path and the number of bytes. `form` is the `RecordFormat` of the file,
     which determines the unit of `start` and `stop`.
     """
     path, num_bytes = file
-    with _naming(path):
-        for start, stop in form.parts(path, num_bytes, size):
-            yield path, start, stop
+    return [(path, *part) for part in form.parts(path, num_bytes, size)]
 
 
 class ReadParts(beam.DoFn):
@@ -147,42 +142,27 @@ class ReadParts(beam.DoFn):
     def process(self, part):
         """Yields lists of records, and rejections with the tag `rejected`; see `as_rejected`.
 
-        `part` is a tuple `(path, start, stop)` that `divide` yielded.
+        `part` is a tuple `(path, start, stop)` that `divide` returned.
         """
         path, start, stop = part
         batch = []
-        for item in items(path, start, stop, self.form):
+        for item in self.form.items(path, start, stop):
             try:
-                for record in self.form.records(item):
-                    if self.keep is not None:
-                        record = {name: v for name, v in record.items() if name in self.keep}
-                    reason = self.check.reason(record)
-                    if reason is None and self.schema is not None:
-                        reason = misfit(record, self.schema)
-                    if reason is not None:
-                        yield as_rejected(reason, record, path)
-                        continue
-                    batch.append(record)
-                    if len(batch) == self.batch_size:
-                        yield batch
-                        batch = []
+                record = self.form.record(item)
             except ValueError as error:
                 yield as_rejected(str(error), item, path)
+                continue
+            if self.keep is not None:
+                record = {name: value for name, value in record.items() if name in self.keep}
+            reason = self.check.reason(record)
+            if reason is None and self.schema is not None:
+                reason = misfit(record, self.schema)
+            if reason is not None:
+                yield as_rejected(reason, record, path)
+                continue
+            batch.append(record)
+            if len(batch) == self.batch_size:
+                yield batch
+                batch = []
         if batch:
             yield batch
-
-
-def items(path, start, stop, form):
-    """Yields the items of a part of a file, such as its lines; errors name the file."""
-    with _naming(path):
-        yield from form.raw_items(path, start, stop)
-
-
-@contextlib.contextmanager
-def _naming(path):
-    """Context manager that replaces any error with a ValueError that names the file."""
-    try:
-        yield
-    except Exception as error:
-        reason = " ".join(str(error).split())[:300] or type(error).__name__
-        raise ValueError(f"{path} {DAMAGED} ({reason}).") from error

@@ -4,9 +4,8 @@ import apache_beam as beam
 import fastavro
 import numpy as np
 import pyarrow as pa
-from apache_beam.io.filesystems import FileSystems
 
-from tfreps.serving.annotation.formats.record_format import RecordFormat
+from tfreps.serving.annotation.formats.record_format import RecordFormat, opened
 
 ARROW = {  # Avro type -> Arrow type
     "null": pa.null(),
@@ -31,15 +30,12 @@ class Avro(RecordFormat):
     lacking = "Avro"
     types = [AVRO.__contains__]
 
-    def raw_items(self, path, start, stop):
-        with FileSystems.open(path) as file:
+    def items(self, path, start, stop):
+        with opened(path) as file:
             yield from fastavro.reader(file)
 
-    def records(self, raw):
-        yield raw
-
     def schema(self, path):
-        with FileSystems.open(path) as file:
+        with opened(path) as file:
             return arrow_schema(fastavro.reader(file).writer_schema)
 
     def encode(self, record, schema):

@@ -1,19 +1,13 @@
 """TextLines and JsonLines: one text, or one JSON object, per line."""
 
-import bz2
-import contextlib
-import gzip
 import json
-import lzma
 
 import apache_beam as beam
 import numpy as np
 import pyarrow as pa
-from apache_beam.io.filesystems import FileSystems
 
-from tfreps.serving.annotation.formats.record_format import PLAIN, RecordFormat
+from tfreps.serving.annotation.formats.record_format import PLAIN, UNPACK, RecordFormat, opened
 
-COMPRESSED = ".gz", ".bz2", ".xz"
 DECIMALS = 7  # decimals of a number in JSON; float32 has about 7 significant digits
 
 
@@ -27,23 +21,22 @@ class TextLines(RecordFormat):
 
     def parts(self, path, size, part_bytes):
         """Returns a list of parts `(start, stop)` in bytes; a compressed file is not divided."""
-        if path.endswith(COMPRESSED):
-            return [(0, size)]
+        if path.endswith(tuple(UNPACK)):
+            return super().parts(path, size, part_bytes)
         return [(start, min(start + part_bytes, size)) for start in range(0, size, part_bytes)]
 
-    def raw_items(self, path, start, stop):
+    def items(self, path, start, stop):
         """Yields, as bytes, the lines whose first byte is in the part from `start` to `stop`."""
-        with open_unpacked(path) as file:
+        with opened(path) as file:
             if start:  # a line that began before `start` belongs to the preceding part
                 file.seek(start - 1)
                 start += len(file.readline()) - 1
-            whole = path.endswith(COMPRESSED)
-            while (start < stop or whole) and (line := file.readline()):
+            while start < stop and (line := file.readline()):
                 start += len(line)
                 yield line.rstrip(b"\r\n")
 
-    def records(self, raw):
-        yield {"text": decoded(raw).strip()}
+    def record(self, item):
+        return {"text": decoded(item).strip()}
 
 
 class JsonLines(TextLines):
@@ -53,8 +46,8 @@ class JsonLines(TextLines):
     lacking = "JSON"
     types = [*PLAIN, pa.types.is_null]
 
-    def records(self, raw):
-        text = decoded(raw)
+    def record(self, item):
+        text = decoded(item)
         try:
             record = json.loads(text)
         except (ValueError, RecursionError) as error:
@@ -63,7 +56,7 @@ class JsonLines(TextLines):
             ) from error
         if not isinstance(record, dict):
             raise ValueError(f"the line must be a JSON object; got {type(record).__name__}")
-        if b"\\u" in raw:  # an escape may be one half of a surrogate pair
+        if b"\\u" in item:  # an escape may be one half of a surrogate pair
             try:
                 json.dumps(record, ensure_ascii=False).encode("utf-8")
             except UnicodeEncodeError as error:
@@ -71,7 +64,7 @@ class JsonLines(TextLines):
                     "the line must contain only escapes of whole characters; got one half of a "
                     "surrogate pair"
                 ) from error
-        yield record
+        return record
 
     def encode(self, record, schema):
         """Returns a record as a line of JSON. Numbers in arrays are rounded to 7 decimals."""
@@ -79,22 +72,6 @@ class JsonLines(TextLines):
 
     def write(self, prefix, schema, num_shards=0):
         return beam.io.WriteToText(prefix, self.suffix, num_shards=num_shards)
-
-
-@contextlib.contextmanager
-def open_unpacked(path):
-    """Context manager that opens a file for reading bytes, and yields it.
-
-    If the suffix of the file is in `COMPRESSED`, the bytes are decompressed.
-    """
-    with FileSystems.open(path, compression_type="uncompressed") as file:
-        for suffix, module in zip(COMPRESSED, (gzip, bz2, lzma), strict=True):
-            if path.endswith(suffix):
-                # Reading raises an error if the file is incomplete.
-                with module.open(file) as unpacked:
-                    yield unpacked
-                return
-        yield file
 
 
 def decoded(raw):

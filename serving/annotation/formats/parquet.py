@@ -4,9 +4,8 @@ import apache_beam as beam
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
-from apache_beam.io.filesystems import FileSystems
 
-from tfreps.serving.annotation.formats.record_format import RecordFormat
+from tfreps.serving.annotation.formats.record_format import RecordFormat, opened
 
 ROWS = 1000  # number of rows that are converted to records at once
 GROUP_BYTES = 16 * 1024 * 1024  # size in memory of a row group that is written
@@ -23,7 +22,7 @@ class Parquet(RecordFormat):
 
         Each part except the last has at least `part_bytes` bytes.
         """
-        with FileSystems.open(path) as file:
+        with opened(path) as file:
             footer = pa.parquet.ParquetFile(file).metadata
         found, first, filled = [], 0, 0
         for index in range(footer.num_row_groups):
@@ -33,17 +32,15 @@ class Parquet(RecordFormat):
                 first, filled = index + 1, 0
         return found
 
-    def raw_items(self, path, start, stop):
-        with FileSystems.open(path) as file:
+    def items(self, path, start, stop):
+        with opened(path) as file:
             parquet = pa.parquet.ParquetFile(file)
-            for index in range(start, min(stop, parquet.num_row_groups)):
-                yield from parquet.iter_batches(ROWS, row_groups=[index])
-
-    def records(self, raw):
-        yield from raw.to_pylist()
+            for index in range(start, stop):
+                for rows in parquet.iter_batches(ROWS, row_groups=[index]):
+                    yield from rows.to_pylist()
 
     def schema(self, path):
-        with FileSystems.open(path) as file:
+        with opened(path) as file:
             return pa.parquet.ParquetFile(file).schema_arrow.remove_metadata()
 
     def encode(self, record, schema):

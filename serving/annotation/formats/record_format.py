@@ -1,7 +1,17 @@
 """RecordFormat: base class of the file formats of records."""
 
-import pyarrow as pa
+import bz2
+import contextlib
+import gzip
+import lzma
+import os
 
+import pyarrow as pa
+from apache_beam.io.filesystems import FileSystems
+
+UNPACK = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+DAMAGED = "is damaged, truncated, or not in the given `input_format`"
+EVERYTHING = 1 << 62  # end of a part that contains the whole file, however large the file is
 PLAIN = [pa.types.is_boolean, pa.types.is_integer, pa.types.is_floating]
 PLAIN += [pa.types.is_string, pa.types.is_large_string]
 
@@ -9,12 +19,12 @@ PLAIN += [pa.types.is_string, pa.types.is_large_string]
 class RecordFormat:
     """File format of records, which Beam reads and writes.
 
-    A file is divided into parts. A part contains items, such as lines, and an item contains one or
-    more records, which are dicts. A subclass defines these methods:
+    A file is divided into parts. A part contains items, such as lines, each with one record, which
+    is a dict. A subclass defines these methods:
 
-    - `raw_items(path, start, stop)` yields the items of a part of a file. It may raise any
-      exception if the file cannot be read.
-    - `records(raw)` yields the records of an item, or raises a ValueError if the item is not valid.
+    - `items(path, start, stop)` yields the items of a part of a file.
+    - `record(item)` returns the record of an item, or raises a ValueError if the item is not valid.
+      By default, the item is the record.
     - `write(prefix, schema, num_shards)` returns a Beam transform that writes records to the files
       `prefix-*`.
     - `encode(record, schema)` returns a record in the form that this transform requires.
@@ -41,7 +51,10 @@ class RecordFormat:
         A part has about `part_bytes` bytes. The unit of `start` and `stop`, such as bytes, depends
         on the format. By default, a file is not divided.
         """
-        return [(0, size)]
+        return [(0, EVERYTHING)]
+
+    def record(self, item):
+        return item
 
     def prepare(self, records):
         """Adapts the format to `records`, the first records of a corpus.
@@ -58,6 +71,25 @@ class RecordFormat:
                     f"the field {field.name!r} has the type {field.type}, which {self.lacking} "
                     "does not support"
                 )
+
+
+@contextlib.contextmanager
+def opened(path):
+    """Context manager that opens a file on any of Beam's file systems, and yields it.
+
+    A file with a suffix in `UNPACK` is decompressed; unlike with Beam's own decompression, reading
+    raises an error if the file is incomplete. Any error becomes a ValueError that names the file.
+    """
+    unpack = UNPACK.get(os.path.splitext(path)[1], contextlib.nullcontext)
+    try:
+        with (
+            FileSystems.open(path, compression_type="uncompressed") as file,
+            unpack(file) as unpacked,
+        ):
+            yield unpacked
+    except Exception as error:
+        reason = " ".join(str(error).split())[:300] or type(error).__name__
+        raise ValueError(f"{path} {DAMAGED} ({reason}).") from error
 
 
 def _is_made_of(kind, types, most_lists):

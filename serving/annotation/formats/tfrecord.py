@@ -4,10 +4,9 @@ import apache_beam as beam
 import numpy as np
 import pyarrow as pa
 import tensorflow as tf
-from apache_beam.io.filesystems import FileSystems
 from apache_beam.io.tfrecordio import _TFRecordUtil  # Beam has no public API for single records
 
-from tfreps.serving.annotation.formats.record_format import PLAIN, RecordFormat
+from tfreps.serving.annotation.formats.record_format import PLAIN, RecordFormat, opened
 
 
 class TFRecord(RecordFormat):
@@ -25,14 +24,14 @@ class TFRecord(RecordFormat):
     most_lists = 2
     scalars: frozenset[str] = frozenset()
 
-    def raw_items(self, path, start, stop):
-        with FileSystems.open(path) as file:
-            while (record := _TFRecordUtil.read_record(file)) is not None:
-                yield record
+    def items(self, path, start, stop):
+        with opened(path) as file:
+            while (item := _TFRecordUtil.read_record(file)) is not None:
+                yield item
 
-    def records(self, raw):
+    def record(self, item):
         try:
-            features = tf.train.Example.FromString(raw).features.feature
+            features = tf.train.Example.FromString(item).features.feature
         except Exception as error:
             raise ValueError(
                 "the record must be a tf.train.Example, but cannot be parsed. Check the format "
@@ -46,7 +45,7 @@ class TFRecord(RecordFormat):
                     f"{len(record[name])}"
                 )
             [record[name]] = record[name]
-        yield record
+        return record
 
     def prepare(self, records):
         """Finds the features that have exactly one value in each of the first records.

@@ -9,15 +9,15 @@ pytest.importorskip("apache_beam", reason="needs Apache Beam (make test-beam)")
 import pyarrow as pa
 import pyarrow.parquet
 
-from tests.serving.annotation.formats.formats_catalogue import RECORDS, SCHEMA, WRITE
+from tests.serving.annotation.formats.formats_catalogue import RECORDS
 from tfreps.serving.annotation.formats.lines import JsonLines, TextLines
 from tfreps.serving.annotation.formats.parquet import Parquet
+from tfreps.serving.annotation.formats.record_format import EVERYTHING
 from tfreps.serving.annotation.reading import (
     WRITABLE,
     ReadParts,
     divide,
     input_schema,
-    items,
     match_files,
     part_bytes,
     sample_records,
@@ -46,20 +46,11 @@ def test_empty_files(tmp_path):
 
 def test_parts_of_files(tmp_path):
     expected = [("a.txt", 0, 4), ("a.txt", 4, 8), ("a.txt", 8, 10)]
-    assert list(divide(("a.txt", 10), TextLines(), 4)) == expected
-    assert list(divide(("b.txt.gz", 7), TextLines(), 4)) == [("b.txt.gz", 0, 7)]
+    assert divide(("a.txt", 10), TextLines(), 4) == expected
+    assert divide(("b.txt.gz", 7), TextLines(), 4) == [("b.txt.gz", 0, EVERYTHING)]
     (tmp_path / "a.txt").write_text("x" * 10)
     with pytest.raises(ValueError, match="a.txt is damaged, truncated, or not in the given"):
-        list(divide((f"{tmp_path}/a.txt", 10), Parquet(), 4))
-
-
-@pytest.mark.parametrize("name", WRITE)
-def test_the_schema_of_every_format(tmp_path, name):
-    path = tmp_path / "file"
-    WRITE[name](path)
-    found = {field.name: field.type for field in input_schema([str(path)], WRITABLE[name]())}
-    expected = {field.name: field.type for field in SCHEMA}
-    assert found == expected
+        divide((f"{tmp_path}/a.txt", 10), Parquet(), 4)
 
 
 def test_the_sample_skips_lines_that_are_no_records(tmp_path):
@@ -141,15 +132,3 @@ def test_fields_that_are_kept_and_that_do_not_fit(tmp_path):
         "the field 'id' must be int64, as in most of the first records; got 'two'",
         "the record has no field 'text'",
     ]
-
-
-def test_an_empty_part(tmp_path):
-    (tmp_path / "a.txt").write_bytes(b"a long line\n")
-    assert read(TextLines(), tmp_path / "a.txt", start=4) == ([], [])
-
-
-def test_a_damaged_file_is_named(tmp_path):
-    path = tmp_path / "a.parquet"
-    path.write_bytes(b"PAR1 nothing")
-    with pytest.raises(ValueError, match="a.parquet is damaged, truncated, or not in the given"):
-        list(items(str(path), 0, 1, Parquet()))

@@ -10,7 +10,6 @@ pytest.importorskip("apache_beam", reason="needs Apache Beam (make test-beam)")
 import fastavro
 import pyarrow as pa
 
-from tests.serving.annotation.formats.formats_catalogue import SCHEMA, write_avro
 from tfreps.serving.annotation.formats.avro import Avro, arrow_schema, avro_schema
 
 EVERY_TYPE = pa.schema(
@@ -23,11 +22,6 @@ EVERY_TYPE = pa.schema(
         )
     ]
 )
-
-
-def test_the_schema_is_that_of_the_file(tmp_path):
-    write_avro(tmp_path / "a.avro")
-    assert Avro().schema(str(tmp_path / "a.avro")) == SCHEMA
 
 
 def test_arrays_become_lists_and_missing_fields_null():

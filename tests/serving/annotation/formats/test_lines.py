@@ -19,8 +19,8 @@ LINES = [b"one", b"", "zwei \u00e4\u4f60".encode(), b" ", b"five" * 9, b"last"]
 def read(form, path, part_bytes):
     size = path.stat().st_size
     parts = form.parts(str(path), size, part_bytes)
-    assert parts[0][0] == 0 and parts[-1][1] == size
-    return [item for part in parts for item in form.raw_items(str(path), *part)]
+    assert parts[0][0] == 0 and parts[-1][1] >= size
+    return [item for part in parts for item in form.items(str(path), *part)]
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n"])
@@ -38,13 +38,15 @@ def test_a_compressed_file_is_one_part(tmp_path, suffix, module):
     path.write_bytes(module.compress(b"\n".join(LINES)))
     assert read(TextLines(), path, 5) == LINES
     path.write_bytes(path.read_bytes()[:-9])
-    with pytest.raises(EOFError):
+    with pytest.raises(
+        ValueError, match="is damaged, truncated, or not in the given `input_format`"
+    ):
         read(TextLines(), path, 5)
 
 
 def test_records_of_text():
     for mark in ("", "\ufeff"):
-        assert list(TextLines().records(f"{mark} ä b\t".encode())) == [{"text": "ä b"}]
+        assert TextLines().record(f"{mark} ä b\t".encode()) == {"text": "ä b"}
 
 
 @pytest.mark.parametrize(
@@ -57,7 +59,7 @@ def test_records_of_text():
 )
 def test_lines_that_are_no_text(raw, message):
     with pytest.raises(ValueError, match=message):
-        list(TextLines().records(raw))
+        TextLines().record(raw)
 
 
 @pytest.mark.parametrize(
@@ -72,11 +74,11 @@ def test_lines_that_are_no_text(raw, message):
 )
 def test_lines_that_are_no_record(raw, message):
     with pytest.raises(ValueError, match=message):
-        list(JsonLines().records(raw))
+        JsonLines().record(raw)
 
 
 def test_a_pair_of_escapes_is_a_character():
-    assert list(JsonLines().records(b'{"text": "\\ud83d\\ude00"}')) == [{"text": "\U0001f600"}]
+    assert JsonLines().record(b'{"text": "\\ud83d\\ude00"}') == {"text": "\U0001f600"}
 
 
 def test_numbers_are_rounded_to_the_digits_of_float32():

@@ -17,15 +17,14 @@ def test_parts_are_row_groups(tmp_path):
     write_parquet(tmp_path / "a.parquet")  # 3 rows in groups of 2
     assert Parquet().parts(path, 0, 1) == [(0, 1), (1, 2)]
     assert Parquet().parts(path, 0, 10**6) == [(0, 2)]
-    [batch] = Parquet().raw_items(path, 1, 2)
-    assert list(Parquet().records(batch)) == RECORDS[2:]
+    assert list(Parquet().items(path, 1, 2)) == RECORDS[2:]
 
 
 def test_a_file_without_rows(tmp_path):
     path = str(tmp_path / "a.parquet")
     pa.parquet.write_table(pa.table({"text": pa.array([], pa.string())}), path)
     parts = Parquet().parts(path, 0, 1)
-    assert [row for part in parts for row in Parquet().raw_items(path, *part)] == []
+    assert [row for part in parts for row in Parquet().items(path, *part)] == []
 
 
 def test_matrices_become_lists_of_rows():
@@ -33,9 +32,3 @@ def test_matrices_become_lists_of_rows():
     encoded = Parquet().encode({"m": np.eye(2, dtype=np.float32)}, schema)
     assert pa.array([encoded["m"]], schema.field("m").type).to_pylist() == [[[1, 0], [0, 1]]]
     assert encoded["x"] is None
-
-
-def test_types_stay_as_they_are(tmp_path):
-    when = pa.array([0], pa.timestamp("us"))
-    pa.parquet.write_table(pa.table({"when": when}), tmp_path / "a.parquet")
-    assert Parquet().schema(str(tmp_path / "a.parquet")).field("when").type == pa.timestamp("us")

@@ -15,8 +15,7 @@ from tfreps.serving.annotation.signature_specs import SPAN
 
 def read_all(form, path):
     parts = form.parts(str(path), path.stat().st_size, 1)
-    items = [item for part in parts for item in form.raw_items(str(path), *part)]
-    return [record for item in items for record in form.records(item)]
+    return [form.record(item) for part in parts for item in form.items(str(path), *part)]
 
 
 def test_the_catalogue_is_complete():

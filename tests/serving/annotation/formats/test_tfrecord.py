@@ -67,20 +67,16 @@ def test_features_with_one_value_in_every_record_are_scalar():
         {"id": 2, "tags": []},
     ]
     assert form.scalars == {"id"}
-    assert list(form.records(form.encode({"id": 7, "tags": ["O"]}, None))) == [
-        {"id": 7, "tags": ["O"]}
-    ]
+    assert form.record(form.encode({"id": 7, "tags": ["O"]}, None)) == {"id": 7, "tags": ["O"]}
     with pytest.raises(ValueError, match="the feature 'id' must have one value.*; got 2"):
-        list(form.records(form.encode({"id": [7, 8]}, None)))
+        form.record(form.encode({"id": [7, 8]}, None))
 
 
 def test_bytes_that_are_no_text_stay_bytes():
     form = TFRecord()
-    assert list(form.records(form.encode({"image": b"\xff\xd8"}, None))) == [
-        {"image": [b"\xff\xd8"]}
-    ]
+    assert form.record(form.encode({"image": b"\xff\xd8"}, None)) == {"image": [b"\xff\xd8"]}
 
 
 def test_a_record_that_is_no_example():
     with pytest.raises(ValueError, match="the record must be a tf.train.Example"):
-        list(TFRecord().records(b"\xff\xff"))
+        TFRecord().record(b"\xff\xff")
