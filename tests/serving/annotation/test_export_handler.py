@@ -64,14 +64,6 @@ def test_vectors_are_those_of_the_model(export):
             assert_close(record["default"], expected.mean(axis=0))
 
 
-def test_lists_of_tokens(export):
-    model, _ = export("tagger")
-    rows = [["Ada", "lives"], [], ["in", "London", "."]]
-    found = run(handler(export("tagger"), signature="tokens"), rows)
-    assert [record["tags"] for record in found] == [expected.tags for expected in model.tag(rows)]
-    assert [record["tokens"] for record in found] == rows
-
-
 def test_a_sentence_that_a_bert_tagger_cuts_is_rejected(export):
     model, _ = export("bert_tagger")
     fits, long = "hotels \u200b the\ufffd dog", "the dog " * 12  # at most 24 pieces

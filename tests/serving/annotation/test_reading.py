@@ -14,7 +14,6 @@ from tfreps.serving.annotation.formats.lines import JsonLines, TextLines
 from tfreps.serving.annotation.formats.parquet import Parquet
 from tfreps.serving.annotation.formats.record_format import EVERYTHING
 from tfreps.serving.annotation.reading import (
-    WRITABLE,
     ReadParts,
     divide,
     input_schema,
@@ -77,13 +76,6 @@ def test_files_of_different_schemas(tmp_path):
     )
     with pytest.raises(ValueError, match=message):
         input_schema([f"{tmp_path}/a", f"{tmp_path}/b"], Parquet())
-
-
-def test_a_schema_that_is_not_supported(tmp_path):
-    path = tmp_path / "a.avro"
-    path.write_bytes(b"not Avro")
-    with pytest.raises(ValueError, match="a.avro is damaged, truncated, or not in the given"):
-        input_schema([str(path)], WRITABLE["avro"]())
 
 
 def test_the_size_of_parts():

@@ -1,8 +1,6 @@
 """The signatures of an export are read without loading the model."""
 
-import os
 import pathlib
-import shutil
 
 import pytest
 import tensorflow as tf
@@ -78,11 +76,6 @@ def test_an_unknown_name():
         ValueError, match="contains 'tags', which the signature does not return. It"
     ):
         chosen_names(VECTORS, ["tags"])
-
-
-def test_a_copy_elsewhere(export, tmp_path):
-    shutil.copytree(export("tagger")[1], tmp_path / "ner")
-    assert version_folder(os.fspath(tmp_path / "ner")).endswith("ner/1")
 
 
 def test_schema_of_outputs():
