@@ -11,7 +11,7 @@ SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 .DEFAULT_GOAL := help
 .PHONY: help install demo test test-margins test-without-text \
-  test-slow test-real test-beam check tree api bench peers docs wheel clean
+  test-slow test-real test-beam check tree drawing api bench peers docs wheel clean
 
 help:
 	@echo "make install     creates .venv with tfreps and its tools (the other targets run it first)"
@@ -26,6 +26,7 @@ help:
 	@echo "make bench       measures tokens per second on this machine, also of the peers that are installed"
 	@echo "make peers       installs the peers of the benchmarks, each in an environment of .venv-peers"
 	@echo "make tree        prints the tree of the files, with a comment on each"
+	@echo "make drawing     draws the packages and their imports: docs/images/drawn/floors.svg"
 	@echo "make api         updates the public API in tests/public_api.txt"
 	@echo "make docs        builds the documentation site in docs/_build/html and checks its links"
 	@echo "make wheel       builds dist/tfreps-*.whl"
@@ -125,6 +126,9 @@ check: install
 
 tree: install
 	$(BIN)/python -m tests.annotated_tree
+
+drawing: install
+	PYTHONPATH=. $(BIN)/python docs/_ext/floors.py
 
 api: install
 	$(BIN)/python -m tests.public_api

@@ -25,6 +25,7 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_design",
     "architectures",  # this and the following are files of _ext/
+    "floors",
     "docstrings",
     "linked_names",
     "page_code",

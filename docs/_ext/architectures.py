@@ -241,11 +241,16 @@ def path():
 
 def draw(*_):
     """Writes the SVG files of all models into a folder that git ignores."""
+    in_one_style(elmo, tagger, slstm, bert, classifier, path)
+
+
+def in_one_style(*figures):
+    """Calls functions that write figures, with settings that give the same files each time."""
     import matplotlib
 
     FOLDER.mkdir(parents=True, exist_ok=True)
     with matplotlib.rc_context({"svg.hashsalt": "tfreps", "font.family": "DejaVu Sans"}):
-        for make in (elmo, tagger, slstm, bert, classifier, path):
+        for make in figures:
             make()
 
 
