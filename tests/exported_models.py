@@ -6,7 +6,6 @@ import numpy as np
 import tfreps
 from tests import tiny_bert, tiny_run
 from tests.convert.many_langs_fixture import FOLDER
-from tfreps._src.text.bert.piece_indexer import PieceIndexer
 from tfreps.inference import TextBert, TextBiLM, TextClassifier, TextEmbedder, TextTagger
 from tfreps.models import (
     BiLSTMEncoder,
@@ -22,7 +21,7 @@ from tfreps.models import (
     TokenEmbedder,
     TransformerEncoder,
 )
-from tfreps.text import TokenIndexer
+from tfreps.text import PieceIndexer, TokenIndexer
 
 WORDS = ["Ada", "lives", "in", "London", "."]
 TAGS = ["O", "B-PER", "I-PER", "B-LOC", "I-LOC"]

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from tfreps._src.runs.run_folder import RunFolder
 from tfreps.models import Classifier, Tagger, TokenEmbedder
+from tfreps.runs import RunFolder
 from tfreps.tags import TagSet
 from tfreps.text import Vocabulary
 

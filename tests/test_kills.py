@@ -11,7 +11,7 @@ from tests.killed import killed_in_a_fork, killed_program
 from tests.tiny_run import make_run
 from tfreps.__main__ import main
 from tfreps._src.files.atomic_files import is_temporary
-from tfreps._src.runs.run_folder import RunFolder
+from tfreps.runs import RunFolder
 from tfreps.training import build_vocabulary
 
 MOST = 60  # events of the longest case

@@ -2,8 +2,8 @@
 
 import keras
 
-from tfreps._src.runs.run_folder import RunFolder
 from tfreps.models import BertEncoder, BertPretrainer
+from tfreps.runs import RunFolder
 from tfreps.text import CharacterTokenizer, WordPieceTokenizer, write_tokenizer
 
 SPECIALS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]

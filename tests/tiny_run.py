@@ -2,8 +2,8 @@
 
 import keras
 
-from tfreps._src.runs.run_folder import RunFolder
 from tfreps.models import BiLM, BiLMPretrainer
+from tfreps.runs import RunFolder
 from tfreps.text import Vocabulary
 
 VOCABULARY = Vocabulary(

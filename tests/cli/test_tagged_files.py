@@ -12,7 +12,7 @@ from tfreps._src.cli.tagged_files import (
     check_tokens,
     read_tagged_files,
 )
-from tfreps._src.data.labeled.tagged_sentences import TaggedSentence
+from tfreps.data import TaggedSentence
 
 
 def options(**given):

@@ -11,8 +11,8 @@ from tests import tiny_bert
 from tests.closeness import assert_close
 from tests.exported_models import make_bert
 from tfreps._src.export.explanations import LOWEST, explain_attention, explain_label, explain_tags
-from tfreps._src.text.tags.tag_sequences import illegal_transitions
 from tfreps.models import Classifier, HMMTagger, Tagger, TokenEmbedder
+from tfreps.tags import illegal_transitions
 
 TAGS = ["O", "B-X", "I-X"]
 IDS = np.array([[1, 2, 3], [2, 0, 0], [0, 0, 0]], "int32")

@@ -7,9 +7,9 @@ import tensorflow as tf
 from tests.closeness import assert_close
 from tests.exported_models import make_bert, make_trained
 from tfreps._src.export.labeling_signatures import TextSignatures, text_counts
-from tfreps._src.text.tags.tag_sequences import spans
 from tfreps.export import write_export
 from tfreps.models import Tagger
+from tfreps.tags import spans
 
 TEXTS = ["Ada Lovelace lives in London.", "", "naïve London, London!", "."]
 

@@ -11,9 +11,8 @@ import tensorflow as tf
 from tests.export.tiny_signatures import TinySignatures
 from tfreps._src.export.signature_base import Signatures, asset_folder, cut_tokens, with_vocabulary
 from tfreps._src.export.stored_weights import StoredWeights
-from tfreps._src.text.token_indexer import TokenIndexer
-from tfreps._src.text.vocabulary import Vocabulary
 from tfreps.export import write_export
+from tfreps.text import TokenIndexer, Vocabulary
 
 ROWS = tf.constant([["a", "b", "c"], ["d", "e", ""]])
 

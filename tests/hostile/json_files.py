@@ -9,7 +9,7 @@ from tfreps._src.cli.command import Command, Group
 from tfreps._src.cli.options import Option
 from tfreps._src.convert import bilm_tf_options, hugging_face_config
 from tfreps._src.files.json_files import read_json
-from tfreps._src.runs.run_folder import RunFolder
+from tfreps.runs import RunFolder
 from tfreps.text import (
     CharacterTokenizer,
     WordCharIndexer,

@@ -12,8 +12,8 @@ from tests.hostile.format import Format
 from tests.hostile.mutations import mutated
 from tests.serving.server.small_models import save_half, write_warm_up
 from tfreps._src.plots.curves import read_history
-from tfreps._src.runs.run_folder import RunFolder
 from tfreps.models import BiLSTMEncoder, Classifier, Tagger, TextCNN, TokenEmbedder
+from tfreps.runs import RunFolder
 from tfreps.serving import BatchOptions, ServerOptions
 from tfreps.serving.server.models.model_configs import from_folders, read_config_file, read_policy
 from tfreps.serving.server.models.servable import Servable

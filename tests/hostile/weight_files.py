@@ -23,7 +23,8 @@ from tfreps._src.convert import bilm_tf_checkpoint
 from tfreps._src.convert.many_langs import read_many_langs
 from tfreps._src.convert.torch_files import open_torch
 from tfreps._src.data.labeled.sentence_vectors import SentenceVectors, token_digest
-from tfreps._src.inference.embeddings_file import EmbeddingsFile, read_options
+from tfreps._src.inference.embeddings_file import read_options
+from tfreps.inference import EmbeddingsFile
 from tfreps.models import BertEncoder, BertPretrainer, BiLM, Classifier
 
 TOKENS = ["a b c".split(), "d e".split()]

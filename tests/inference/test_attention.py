@@ -8,7 +8,6 @@ from tests import tiny_bert
 from tests.closeness import assert_close
 from tfreps._src.inference.attention import piece_attention, position_table, transformer_of
 from tfreps._src.layers.position_embedding import sinusoids
-from tfreps._src.text.bert.piece_indexer import PieceIndexer
 from tfreps.inference import TextClassifier, TextTagger
 from tfreps.models import (
     BertEncoder,
@@ -19,6 +18,7 @@ from tfreps.models import (
     TokenEmbedder,
     TransformerEncoder,
 )
+from tfreps.text import PieceIndexer
 
 
 def attention_of(encoder, ids, segments=None):

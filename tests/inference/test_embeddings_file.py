@@ -8,7 +8,8 @@ import h5py
 import numpy as np
 import pytest
 
-from tfreps._src.inference.embeddings_file import EmbeddingsFile, read_options
+from tfreps._src.inference.embeddings_file import read_options
+from tfreps.inference import EmbeddingsFile
 
 OPTIONS = {"layers": "top", "dtype": "float16"}
 

@@ -12,9 +12,9 @@ from tests.bilm_tf_run import training_arrays, training_options, write_training_
 from tests.closeness import assert_close
 from tests.known_models import softmax
 from tests.tiny_run import VOCABULARY, make_pretrainer, make_run
+from tfreps import load
 from tfreps._src.convert import bilm_tf_checkpoint
-from tfreps._src.inference.loading import load, load_as
-from tfreps._src.runs.run_folder import RunFolder
+from tfreps._src.inference.loading import load_as
 from tfreps.inference import TextBert, TextBiLM, TextClassifier, TextTagger
 from tfreps.models import (
     BertPretrainer,
@@ -26,6 +26,7 @@ from tfreps.models import (
     Tagger,
     TokenEmbedder,
 )
+from tfreps.runs import RunFolder
 from tfreps.text import Vocabulary, write_tokenizer
 
 WORDS = {"vocabulary_size": len(VOCABULARY)}

@@ -5,13 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from tfreps._src.inference.outputs import (
-    ClassifiedText,
-    TaggedText,
-    TextAttention,
-    TextSpan,
-    TextVectors,
-)
+from tfreps.inference import ClassifiedText, TaggedText, TextAttention, TextSpan, TextVectors
 
 TOKENS = ["Ada", "Lovelace", "'", "s", "London"]
 TAGS = ["B-PER", "I-PER", "O", "O", "B-LOC"]

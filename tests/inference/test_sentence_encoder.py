@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from tests.closeness import assert_close
 from tests.tiny_run import VOCABULARY, make_pretrainer
-from tfreps._src.inference.sentence_encoder import SentenceEncoder
+from tfreps.inference import SentenceEncoder
 from tfreps.text import batch_to_ids
 
 SENTENCES = [

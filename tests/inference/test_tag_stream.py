@@ -11,7 +11,6 @@ from tests import tiny_bert
 from tests.closeness import assert_close
 from tests.training import labeling
 from tfreps._src.layers.ops import chain
-from tfreps._src.text.bert.piece_indexer import PieceIndexer
 from tfreps.data import SequenceBatches
 from tfreps.inference import TextTagger
 from tfreps.models import (
@@ -22,7 +21,7 @@ from tfreps.models import (
     Tagger,
     TokenEmbedder,
 )
-from tfreps.text import TokenIndexer
+from tfreps.text import PieceIndexer, TokenIndexer
 
 WORDS = "Ada Rome saw 3.50 U.N. didn't Mr. end. , . ... ( ) ' \" 中文 café e\u0301a ❤\ufe0f".split()
 SPACES = [" ", " ", " ", "\n", "\r\n", "\u3000", "  ", "\t"]

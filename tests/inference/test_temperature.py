@@ -8,9 +8,9 @@ import pytest
 from tests.closeness import assert_close
 from tests.known_models import TAGS, TEXTS, VOCABULARY, WORDS, embedder, softmax
 from tfreps._src.inference.temperature import fit_temperature
-from tfreps._src.text.tags.tag_sequences import illegal_transitions
 from tfreps.inference import TextClassifier, TextTagger
 from tfreps.models import Classifier, HMMTagger, Tagger
+from tfreps.tags import illegal_transitions
 from tfreps.text import TokenIndexer
 
 INDEXER = TokenIndexer(VOCABULARY)

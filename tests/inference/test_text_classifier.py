@@ -6,10 +6,9 @@ import pytest
 from tests import known_models, tiny_bert
 from tests.closeness import assert_close
 from tests.known_models import TEXTS, softmax
-from tfreps._src.text.bert.piece_indexer import PieceIndexer
 from tfreps.inference import ClassifiedText, TextClassifier
 from tfreps.models import Classifier, HMMTagger
-from tfreps.text import TokenIndexer
+from tfreps.text import PieceIndexer, TokenIndexer
 
 
 @pytest.fixture(scope="module")

@@ -3,8 +3,8 @@ import pytest
 
 from tests.closeness import FLOAT64, assert_close
 from tests.metrics.batches import round_trip
-from tfreps._src.reports.binary_scores import auc
 from tfreps.metrics import AUC
+from tfreps.reports import auc
 
 RNG = np.random.default_rng(0)
 LABELS = RNG.integers(0, 2, 200)

@@ -7,8 +7,9 @@ import tensorflow as tf
 from tests import seqeval_oracle
 from tests.closeness import FLOAT64, assert_close
 from tests.metrics.batches import evaluate, round_trip, to_batch
-from tfreps._src.text.tags.tag_schemes import LETTERS, MODES
+from tfreps._src.text.tags.tag_schemes import LETTERS
 from tfreps.metrics import SpanF1
+from tfreps.tags import MODES
 
 
 def f1_of(sets):

@@ -10,10 +10,10 @@ import tensorflow as tf
 from tests import oracles
 from tests.closeness import BFLOAT16, assert_close
 from tests.oracles import SENTENCES
-from tfreps._src.inference.sentence_encoder import SentenceEncoder
 from tfreps._src.layers import elmo_bilstm
 from tfreps._src.layers.ops.projected_lstm import projected_lstm
 from tfreps._src.models.bilm import WARM_UP
+from tfreps.inference import SentenceEncoder
 from tfreps.models import BiLM
 from tfreps.text import batch_to_ids
 

@@ -4,9 +4,10 @@ import pytest
 import tensorflow as tf
 
 import tfreps
+from tfreps import choose_precision
 from tfreps._src.layers.ops.cpu_instructions import BFLOAT16_INSTRUCTIONS
 from tfreps._src.models import precision
-from tfreps._src.models.precision import OF_CPUS, POLICIES, bfloat16_is_slow, choose_precision
+from tfreps._src.models.precision import OF_CPUS, POLICIES, bfloat16_is_slow
 from tfreps.training.options.encoder_options import ENCODERS
 
 

@@ -10,8 +10,8 @@ from tests.closeness import assert_close
 from tests.tiny_run import make_pretrainer
 from tfreps import plots
 from tfreps._src.plots import run_plots
-from tfreps._src.runs.run_folder import RunFolder
 from tfreps.models import Classifier, Elmo, Tagger, TokenEmbedder
+from tfreps.runs import RunFolder
 
 pytest.importorskip("matplotlib", reason="plots need matplotlib (tfreps[plots])")
 

@@ -6,14 +6,8 @@ import pytest
 
 from tfreps._src.presets import preset_table
 from tfreps._src.presets.archives import is_archive
-from tfreps._src.presets.preset_table import (
-    Preset,
-    PresetFile,
-    PresetTable,
-    download_preset,
-    list_presets,
-    rows,
-)
+from tfreps._src.presets.preset_table import download_preset, rows
+from tfreps.presets import Preset, PresetFile, PresetTable, list_presets
 
 FILES = {"options.json": b"{}", "weights.hdf5": b"weights"}
 

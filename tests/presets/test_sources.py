@@ -4,8 +4,9 @@ import pytest
 
 import tfreps
 from tfreps._src.presets import preset_table
-from tfreps._src.presets.sources import cached_path, local_copy
+from tfreps._src.presets.sources import local_copy
 from tfreps._src.presets.web_files import path_in_cache
+from tfreps.presets import cached_path
 
 ELMO = "elmo_2x8_options.json", "elmo_2x8_weights.hdf5"
 

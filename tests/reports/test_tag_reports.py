@@ -11,7 +11,8 @@ from tests import seqeval_oracle
 from tests.closeness import assert_close
 from tests.conftest import CHECKOUT
 from tfreps import reports
-from tfreps._src.text.tags.tag_schemes import LETTERS, MODES
+from tfreps._src.text.tags.tag_schemes import LETTERS
+from tfreps.tags import MODES
 
 
 @pytest.mark.parametrize("mode", MODES)

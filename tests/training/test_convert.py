@@ -11,8 +11,8 @@ from tests.closeness import assert_close
 from tests.tiny_run import VOCABULARY, make_run
 from tfreps.__main__ import main
 from tfreps._src.convert import bilm_tf, bilm_tf_checkpoint
-from tfreps._src.runs.run_folder import RunFolder
 from tfreps.models import BiLM, BiLMPretrainer
+from tfreps.runs import RunFolder
 
 TEXT = "The dog left the bank .\nher hand\n"
 WORDS = {"filters": [], "vocabulary_size": len(VOCABULARY), "num_layers": 1}

@@ -15,9 +15,8 @@ from tests.tiny_run import VOCABULARY, make_pretrainer, make_run
 from tfreps import load
 from tfreps._src.cli.commands import import_command, main
 from tfreps._src.convert import bilm_tf
-from tfreps._src.inference.embeddings_file import EmbeddingsFile
-from tfreps._src.inference.sentence_encoder import SentenceEncoder
 from tfreps.data import SequenceBatches, read_tagged
+from tfreps.inference import EmbeddingsFile, SentenceEncoder
 from tfreps.text import TokenIndexer, batch_to_ids
 
 TEXT = """The dog put money in the bank .

@@ -14,8 +14,8 @@ from tests.tiny_run import make_run
 from tfreps.__main__ import main
 from tfreps._src.convert import bilm_tf, bilm_tf_options
 from tfreps._src.convert.table import written_rows
-from tfreps._src.runs.run_folder import RunFolder
 from tfreps.models import BiLM
+from tfreps.runs import RunFolder
 
 LINES = CORPUS["heldout.txt"].strip().split("\n")
 

@@ -8,7 +8,7 @@ import pytest
 from tests import known_models, tiny_run
 from tests.training.labeling import history, refused
 from tfreps.__main__ import main
-from tfreps._src.runs.run_folder import RunFolder
+from tfreps.runs import RunFolder
 
 GOOD = "Ada B-PER\nslept O\n\nRome B-LOC\n"
 TEXTS = "good\tfine food\nbad\tno food\ngood\tfine\nbad\tno\n"

@@ -10,7 +10,7 @@ from tests.training import labeling
 from tests.training.labeling import history, results
 from tests.training.test_pretrain_resume import finish, start
 from tfreps._src.callbacks.checkpoint_file import load_latest_checkpoint
-from tfreps._src.runs.run_folder import RunFolder
+from tfreps.runs import RunFolder
 
 # Runs `tfreps` with the arguments after the first two: the step at which it gets a signal (0:
 # never), and the number of the signal.

@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from tests import tiny_bert
 from tfreps.__main__ import main
-from tfreps._src.runs.run_folder import RunFolder
+from tfreps.runs import RunFolder
 from tfreps.training import plot
 
 pytest.importorskip("matplotlib", reason="plots need matplotlib (tfreps[plots])")

@@ -15,7 +15,7 @@ from tests.training.test_pretrain_elmo import events
 from tfreps.__main__ import main
 from tfreps._src.callbacks.checkpoint_file import load_latest_checkpoint
 from tfreps._src.runs.bert_loading import load_pretrainer
-from tfreps._src.runs.run_folder import RunFolder
+from tfreps.runs import RunFolder
 from tfreps.text import read_tokenizer
 from tfreps.training import pretrain_bert
 

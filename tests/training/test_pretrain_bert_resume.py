@@ -9,7 +9,7 @@ from tests.training.bert_corpus import SIZES, files, history, pretrain, write_do
 from tests.training.labeling import refused
 from tests.training.test_labeling_resume import interrupt, train
 from tfreps._src.callbacks.checkpoint_file import load_latest_checkpoint
-from tfreps._src.runs.run_folder import RunFolder
+from tfreps.runs import RunFolder
 
 pytest.importorskip("tensorflow_text", reason="masked language modeling needs it")
 

@@ -12,8 +12,8 @@ from tests.closeness import assert_close
 from tests.training.pretraining import flags, history, losses, pretrain
 from tfreps.__main__ import main
 from tfreps._src.callbacks.checkpoint_file import load_latest_checkpoint
-from tfreps._src.runs.run_folder import RunFolder
 from tfreps.models import BiLM, BiLMPretrainer
+from tfreps.runs import RunFolder
 from tfreps.text import Vocabulary
 from tfreps.training import pretrain_elmo
 from tfreps.training.workers.data_share import DataShare

@@ -11,9 +11,9 @@ from tests.training.pretraining import flags, history, pretrain
 from tfreps.__main__ import main
 from tfreps._src.callbacks.checkpoint_file import load_latest_checkpoint
 from tfreps._src.convert import bilm_tf, bilm_tf_checkpoint
-from tfreps._src.runs.run_folder import RunFolder
 from tfreps.data import LMBatches
 from tfreps.models import BiLM
+from tfreps.runs import RunFolder
 from tfreps.text import Vocabulary
 
 STILL = ["--learning-rate", "1e-9", "--dropout", "0"]  # the weights hardly change

@@ -15,7 +15,7 @@ from tests.training.pretraining import SIZES, flags, history, losses, pretrain
 from tfreps.__main__ import main
 from tfreps._src.callbacks import checkpoint_file
 from tfreps._src.callbacks.checkpoint_file import load_latest_checkpoint
-from tfreps._src.runs.run_folder import RunFolder
+from tfreps.runs import RunFolder
 
 LEAST = ["--units", "8", "--projection-dim", "4", "--word-input", "--no-bidirectional"]
 

@@ -18,7 +18,7 @@ from tests.training.labeling import SMALL, ask, history, results, train_tagger
 from tfreps.__main__ import main
 from tfreps._src.cli import tagged_files
 from tfreps._src.reports import evaluation
-from tfreps._src.runs.run_folder import RunFolder
+from tfreps.runs import RunFolder
 from tfreps.text import Vocabulary
 
 EMBEDDINGS = ["--encoder", "embeddings", "--embedding-dim", "8"]

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tfreps._src.data.masked_lm.sentence_pairs import SentencePairs
-from tfreps._src.data.masked_lm.token_documents import TokenDocuments
+from tfreps.data import TokenDocuments
 
 
 def documents(lengths):

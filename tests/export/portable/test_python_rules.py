@@ -13,9 +13,9 @@ from tfreps._src.export.portable.portable_export import _write
 from tfreps._src.export.portable.portable_model import portable_model
 from tfreps._src.text.python_rules import python_pattern, python_rules
 from tfreps._src.text.token_offsets import tokenize_with_offsets
-from tfreps._src.text.tokenizers import TOKENIZERS, rules_of
+from tfreps._src.text.tokenizers import rules_of
 from tfreps.export import open_for_export
-from tfreps.text import tokenize
+from tfreps.text import TOKENIZERS, tokenize
 
 TEXTS = [
     "",

@@ -10,7 +10,8 @@ from tfreps import tags as tag_sequences
 from tfreps._src.layers.ops import chain, chain_gradient, chain_spans
 from tfreps._src.layers.ops.chain_recursion import Chain
 from tfreps._src.text.tags.span_states import span_states
-from tfreps._src.text.tags.tag_schemes import LETTERS, allowed_transitions
+from tfreps._src.text.tags.tag_schemes import LETTERS
+from tfreps.tags import allowed_transitions
 
 SCHEMES = ["bio", "iob1", "bioes", "bilou", "bmes"]
 LENGTH = len(MASKS[0])

@@ -10,8 +10,7 @@ from tests.tiny_run import make_pretrainer
 from tfreps import models
 from tfreps._src.cli.options import default_values
 from tfreps._src.runs.bert_loading import EncoderAndTokenizer
-from tfreps._src.text.bert.piece_indexer import PieceIndexer
-from tfreps.text import TokenIndexer, WordVectors
+from tfreps.text import PieceIndexer, TokenIndexer, WordVectors
 from tfreps.training.inputs.encoders import BUILDERS, make_encoder, make_linear
 from tfreps.training.inputs.read_inputs import EncoderInputs
 from tfreps.training.options.encoder_options import CLASSIFIER, ENCODERS, encoder_table

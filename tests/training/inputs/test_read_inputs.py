@@ -9,8 +9,8 @@ from tests import tiny_bert
 from tests.tiny_run import make_run
 from tfreps._src.cli.options import default_values
 from tfreps._src.runs.bert_loading import EncoderAndTokenizer
-from tfreps._src.runs.run_folder import RunFolder
 from tfreps.data import TaggedSentence
+from tfreps.runs import RunFolder
 from tfreps.text import read_tokenizer
 from tfreps.training.inputs import bert_inputs
 from tfreps.training.inputs import read_inputs as inputs

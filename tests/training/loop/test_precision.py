@@ -5,7 +5,7 @@ import argparse
 import pytest
 
 from tfreps._src.models.precision import Precision
-from tfreps._src.runs.run_folder import RunFolder
+from tfreps.runs import RunFolder
 from tfreps.training.loop import precision as module
 from tfreps.training.loop.precision import common, decide
 

@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from tests.line_model import make_model, options
 from tests.training.loop.test_epoch_loop import Batches
-from tfreps._src.runs.run_folder import RunFolder
+from tfreps.runs import RunFolder
 from tfreps.training.loop import training
 
 
