@@ -1,14 +1,14 @@
 """read_body and parse_body: read the JSON body of a request within limits."""
 
 import asyncio
-import gzip
-import io
 import json
 import math
 import zlib
 
 from tfreps.serving.server.requests.serving_error import ServingError
 
+GZIP = 16 + zlib.MAX_WBITS  # argument of zlib that selects the gzip format
+MOST_MEMBERS = 16  # maximum number of gzip members in a body, which usually has one
 # Number of values that an array or object counts as, since parsing it takes as long as parsing 16.
 NESTED = 16
 
@@ -46,26 +46,36 @@ async def received(request, most_bytes):
 
 
 def unpacked(body, most_bytes):
-    """Returns the decompressed bytes of a body in the gzip format.
+    """Returns the decompressed bytes of a body that consists of gzip members.
 
-    Raises a ServingError if the result has more than `most_bytes` bytes.
+    There may be at most `MOST_MEMBERS` members, and zero bytes after them. Raises a ServingError
+    if the result has more than `most_bytes` bytes.
     """
-    try:
-        found = gzip.GzipFile(fileobj=io.BytesIO(body)).read(most_bytes + 1)
-    except EOFError:
-        raise invalid(
-            "The body of the request must be complete gzip data; its end is missing. Send the "
-            "whole body."
-        ) from None
-    except (OSError, zlib.error):
-        raise invalid(
-            "The body of the request must be valid gzip data, because the request has the header "
-            "Content-Encoding: gzip; the body cannot be decompressed. Compress the body again, or "
-            "omit this header."
-        ) from None
-    if len(found) > most_bytes:
-        raise too_large(most_bytes)
-    return found
+    found = b""
+    for _ in range(MOST_MEMBERS):
+        member = zlib.decompressobj(GZIP)
+        try:
+            found += member.decompress(body, most_bytes + 1 - len(found))
+        except zlib.error:
+            raise invalid(
+                "The body of the request must be valid gzip data, because the request has the "
+                "header Content-Encoding: gzip; the body cannot be decompressed. Compress the body "
+                "again, or omit this header."
+            ) from None
+        if len(found) > most_bytes:
+            raise too_large(most_bytes)
+        if not member.eof:
+            raise invalid(
+                "The body of the request must be complete gzip data; its end is missing. Send "
+                "the whole body."
+            )
+        body = member.unused_data.lstrip(b"\0")
+        if not body:
+            return found
+    raise invalid(
+        f"The body of the request must have at most {MOST_MEMBERS} gzip members; it has more. "
+        "Compress the body as one member."
+    )
 
 
 def parse_body(body: bytes, most_elements: int) -> dict:

@@ -6,6 +6,8 @@ import json
 import numpy as np
 import pytest
 
+from tfreps.serving.server.rest import rest_front
+
 HALF = "/v1/models/half_plus_two"
 STATUS = {
     "model_version_status": [
@@ -228,7 +230,13 @@ def test_packed_bodies(rest):
     )
     parts = gzip.compress(b'{"inputs": ') + gzip.compress(b"[2.0]}")
     assert ask(rest, "half_plus_two", parts, **packed) == (200, {"outputs": [3.0]})
-    assert ask(rest, "half_plus_two", parts + bytes(9), **packed) == (200, {"outputs": [3.0]})
+    empty = gzip.compress(b"") + bytes(9)
+    assert ask(rest, "half_plus_two", 14 * empty + parts, **packed) == (200, {"outputs": [3.0]})
+    error = (
+        "The body of the request must have at most 16 gzip members; it has more. Compress the "
+        "body as one member."
+    )
+    assert ask(rest, "half_plus_two", 15 * empty + parts, **packed) == (400, {"error": error})
 
 
 def test_bodies_in_chunks(rest):
@@ -236,6 +244,19 @@ def test_bodies_in_chunks(rest):
     found = rest("POST", f"{HALF}:predict", (part for part in parts))
     assert found.json() == {"outputs": [3.0]}
     assert rest("POST", f"{HALF}:predict", (b" " * 2**19 for _ in range(3))).status_code == 413
+
+
+def test_more_chunks_than_allowed(rest, monkeypatch):
+    monkeypatch.setattr(rest_front, "MOST_CHUNKS", 20)
+    body = b'{"inputs": [2.0]}   '
+    for _ in range(2):  # on one connection, which counts the chunks of each request
+        found = rest("POST", f"{HALF}:predict", (body[i : i + 1] for i in range(20)))
+        assert found.json() == {"outputs": [3.0]}
+    found = rest("POST", f"{HALF}:predict", (b" " for _ in range(21)))
+    assert found.status_code == 400
+    assert found.text == "The request has more than 20 chunks. Send larger chunks."
+    found = rest("POST", f"{HALF}:predict", (part for part in [body]))
+    assert found.status_code == 200
 
 
 def test_options(rest):
