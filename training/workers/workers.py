@@ -118,7 +118,9 @@ class Workers:
     def sum(self, numbers):
         """Returns the sums of ints over all workers, an int64 array of the shape of `numbers`."""
         numbers = np.asarray(numbers, "int64")
-        return numbers if self.size == 1 else self._sum(tf.constant(numbers)).numpy()
+        if self.size == 1:
+            return numbers
+        return self._sum(numbers.ravel()).numpy().reshape(numbers.shape)
 
     def gather(self, value):
         """Returns a list with the `value` of each worker, which must be JSON-serializable."""
@@ -143,7 +145,7 @@ class Workers:
         def once(numbers):
             return tf.where(replica_number() % local == 0, numbers, 0)
 
-        @tf.function(reduce_retracing=True)
+        @tf.function(input_signature=[tf.TensorSpec([None], "int64")])  # traced once
         def total(numbers):
             return strategy.reduce("SUM", strategy.run(once, args=(numbers,)), axis=None)
 
