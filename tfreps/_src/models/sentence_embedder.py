@@ -260,10 +260,15 @@ def _cosines(vectors):
 
 
 def _check_targets(y, vectors):
-    if vectors.shape[1] != 2 or tf.size(y).shape != () or not tf.TensorShape(y.shape).rank:
+    if vectors.shape[1] != 2:
         raise ValueError(
-            "`y` must contain one similarity for each pair of `first` and `second` texts; got "
-            f"shape {y.shape} for {vectors.shape[1]} texts per row."
+            "`y` must be None for rows of three texts, because similarities belong to pairs of "
+            f"texts; got shape {y.shape}. Omit `y`, or omit the `third` texts."
+        )
+    if tf.size(y).shape != () or not tf.TensorShape(y.shape).rank:
+        raise ValueError(
+            "`y` must have the shape [B], with one similarity for each pair of `first` and "
+            f"`second` texts; got shape {y.shape}."
         )
 
 

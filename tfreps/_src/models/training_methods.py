@@ -16,9 +16,10 @@ class TrainingMethods:
     """Mixin for `keras.Model` with the methods for training and evaluation.
 
     Arguments that a model would ignore or misread raise a ValueError that says what to do instead.
-    Under a strategy of `tf.distribute`, the results are those on one device. For this purpose,
-    `_maybe_symbolic_build` and `_get_metrics_result_or_logs` override private methods of Keras
-    3.15, which has no public ones.
+    Under a strategy of `tf.distribute`, losses, metrics and updates are the same as if one device
+    processed the whole batch. To achieve this, `_maybe_symbolic_build` and
+    `_get_metrics_result_or_logs` override private methods of Keras 3.15, because Keras has no
+    public methods for it.
     """
 
     # For models that compute their loss and metrics themselves: arguments of Keras methods that

@@ -86,8 +86,9 @@ class Location(NamedTuple):
 def reader(kind: Kind, cls: type) -> Any:
     """Returns the function that reads a model of a class from files of a kind, or `None`.
 
-    A class without an entry has that of its nearest parent class. From a run folder or `.keras`
-    file, any model is read; for an `Elmo`, a published biLM is read.
+    A class without an entry has the entry of its nearest parent class. The function may return a
+    model of another class: for run folders and `.keras` files, it returns the stored model, and for
+    `Elmo`, the published biLM on which the `Elmo` is built.
     """
     return next((kind.readers[each] for each in cls.__mro__ if each in kind.readers), None)
 

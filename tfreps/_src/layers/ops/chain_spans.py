@@ -251,12 +251,15 @@ class _SpanSteps(NamedTuple):
         return self.members.shape[1]
 
     def enter(self, kind, ready, onward):
-        """Returns the log probability `value`, `[B, N, W]`, after the first token of each span."""
+        """Returns the log probability of each state after the first token of a span, `[B, N, W]`."""
         value = log_sum_exp(tf.gather(self.begin, kind) + tf.expand_dims(ready, 2), -1)
         return tf.maximum(value + self._of(onward, kind), FORBIDDEN)
 
     def stay(self, value, kind, before, onward):
-        """Returns the log probability `value`, `[B, N, W]`, after one more token of each span."""
+        """Returns the log probability of each state after one more token of a span, `[B, N, W]`.
+
+        `value` is this log probability before the token.
+        """
         value = _difference(value, self._of(before, kind))
         value = log_sum_exp(tf.gather(self.inside, kind) + tf.expand_dims(value, 2), -1)
         return tf.maximum(value + self._of(onward, kind), FORBIDDEN)
