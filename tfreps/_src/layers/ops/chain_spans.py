@@ -251,7 +251,7 @@ class _SpanSteps(NamedTuple):
         return self.members.shape[1]
 
     def enter(self, kind, ready, onward):
-        """Returns the log probability of each state after the first token of a span, `[B, N, W]`."""
+        """Returns the log probability of each state after a span's first token, `[B, N, W]`."""
         value = log_sum_exp(tf.gather(self.begin, kind) + tf.expand_dims(ready, 2), -1)
         return tf.maximum(value + self._of(onward, kind), FORBIDDEN)
 
