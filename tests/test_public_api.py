@@ -38,6 +38,13 @@ def test_every_module_says_what_is_public():
         assert seen - hidden <= {*module.__all__, "TYPE_CHECKING"}, name
 
 
+def test_no_name_is_that_of_a_module():
+    """`lazy_loader` stores the names of `tfreps.tags`, for example, in `tfreps`, too."""
+    modules = {name.removeprefix("tfreps.") for name in public_api.public_modules()}
+    for name in public_api.public_modules()[1:]:
+        assert not modules & {*importlib.import_module(name).__all__}, name
+
+
 def test_the_file_depends_on_no_machine():
     text = public_api.FILE.read_text(encoding="utf-8")
     assert str(CHECKOUT) not in text and " at 0x" not in text

@@ -6,7 +6,7 @@ from ._src.text.tags.tag_schemes import check_scheme as check_scheme
 from ._src.text.tags.tag_schemes import detect_scheme as detect_scheme
 from ._src.text.tags.tag_sequences import Span as Span
 from ._src.text.tags.tag_sequences import check as check
-from ._src.text.tags.tag_sequences import convert as convert
+from ._src.text.tags.tag_sequences import convert_scheme as convert_scheme
 from ._src.text.tags.tag_sequences import illegal_transitions as illegal_transitions
 from ._src.text.tags.tag_sequences import spans as spans
 from ._src.text.tags.tag_sequences import spans_to_tags as spans_to_tags

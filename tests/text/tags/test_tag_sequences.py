@@ -55,7 +55,7 @@ def test_every_layout_converts(from_scheme, to_scheme):
             [tag.removesuffix("-") for tag in write(layout, scheme)]
             for scheme in (from_scheme, to_scheme)
         )
-        assert tags.convert(source, from_scheme, to_scheme) == target
+        assert tags.convert_scheme(source, from_scheme, to_scheme) == target
         found = [span for span in layout if span[0] is not None]
         for mode in tags.MODES:
             assert tags.spans(source, from_scheme, mode) == found
@@ -65,11 +65,11 @@ def test_every_layout_converts(from_scheme, to_scheme):
 def test_illegal_sequences_are_not_converted():
     message = "'I-Y' follows 'B-X' \\(token 2 of 2\\)"
     with pytest.raises(ValueError, match=message):
-        tags.convert(["B-X", "I-Y"], "bio", "bioes")
+        tags.convert_scheme(["B-X", "I-Y"], "bio", "bioes")
     with pytest.raises(ValueError, match="the end of the sentence follows 'B-X'"):
-        tags.convert(["B-X"], "bioes", "bio")
+        tags.convert_scheme(["B-X"], "bioes", "bio")
     with pytest.raises(ValueError, match="'I-X' follows the start of the sentence"):
-        tags.convert(["I-X"], "bio", "iob1")
+        tags.convert_scheme(["I-X"], "bio", "iob1")
 
 
 def test_spans_that_cannot_be_written():

@@ -140,7 +140,7 @@ def spans_to_tags(spans: Iterable[tuple[str, int, int]], length: int, scheme: Sc
     return tags
 
 
-def convert(tags: Sequence[str], from_scheme: Scheme, to_scheme: Scheme) -> list[str]:
+def convert_scheme(tags: Sequence[str], from_scheme: Scheme, to_scheme: Scheme) -> list[str]:
     """Converts the tags of a sentence to another scheme.
 
     Args:
@@ -157,7 +157,7 @@ def convert(tags: Sequence[str], from_scheme: Scheme, to_scheme: Scheme) -> list
 
     Example:
         >>> from tfreps import tags
-        >>> tags.convert(["I-PER", "I-PER", "B-PER", "O"], "iob1", "bmes")
+        >>> tags.convert_scheme(["I-PER", "I-PER", "B-PER", "O"], "iob1", "bmes")
         ['B-PER', 'E-PER', 'S-PER', 'O']
     """
     illegal = illegal_transitions(tags, from_scheme)
