@@ -128,6 +128,24 @@ def test_results(run):
     ]
 
 
+def test_every_changed_character_of_the_results_is_noticed(run):
+    results = {"best_validation": {"accuracy": 0.9375, "tags": ("O", "B-PER")}, "steps": 300}
+    run.write_results(results)
+    text = run.results_path.read_text()
+    kept = {**results, "best_validation": {"accuracy": 0.9375, "tags": ["O", "B-PER"]}}
+    assert run.results() == kept
+    for place, old in enumerate(text):
+        if old.isspace():
+            continue
+        run.results_path.write_text(text[:place] + ("1" if old != "1" else "2") + text[place + 1 :])
+        try:
+            found = run.results()
+        except ValueError as error:
+            assert str(run.results_path) in str(error)
+        else:  # the key `checksum` itself has changed
+            assert found.items() >= kept.items() and len(found) == 3, text[place:][:20]
+
+
 def test_model_comes_back(run):
     model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2)])
     run.save_model(model)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfreps._src.files.atomic_files import is_temporary, replacing
 from tfreps._src.files.json_files import as_json, read_json, write_json
+from tfreps._src.runs import run_manifest
 from tfreps._src.runs.model_archive import load_archive, save_archive
 from tfreps._src.runs.run_lock import LOCK, RunInUse, locked
 from tfreps._src.runs.run_manifest import MANIFEST, check_assets, forget_asset, record_asset
@@ -350,8 +351,8 @@ class RunFolder:
         return not self.model_path.exists() and (self.path / CONFIG).is_file()
 
     def write_results(self, results: Mapping[str, Any]) -> None:
-        """Writes results.json, replacing an existing one."""
-        write_json(self.results_path, as_json(results))
+        """Writes results.json with a checksum of its content, replacing an existing file."""
+        write_json(self.results_path, run_manifest.with_checksum(as_json(results)))
 
     def add_evaluation(self, command: str, figures: Mapping[str, Any]) -> str:
         """Replaces the entry `evaluation` of results.json with the metrics of another command.
@@ -376,8 +377,13 @@ class RunFolder:
         return f"Wrote {self.results_path}."
 
     def results(self) -> dict[str, Any]:
-        """Returns the content of results.json, or an empty dict if there is no such file."""
-        return read_json(self.results_path) if self.results_path.exists() else {}
+        """Returns the content of results.json, or an empty dict if there is no such file.
+
+        Raises a ValueError if the file is damaged.
+        """
+        if not self.results_path.exists():
+            return {}
+        return run_manifest.without_checksum(self.results_path, read_json(self.results_path))
 
     def save_model(self, model: "keras.Model") -> None:
         """Saves the model atomically; the previous file stays until the new one is complete."""

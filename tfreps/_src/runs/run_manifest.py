@@ -6,6 +6,7 @@ name, size and SHA-256 of each data file.
 """
 
 import hashlib
+import json
 import os
 import pathlib
 from collections.abc import Mapping, Sequence
@@ -15,6 +16,7 @@ from tfreps._src.files.file_hash import file_hash
 from tfreps._src.files.json_files import read_json, write_json
 
 MANIFEST = "manifest.json"
+CHECKSUM = "checksum"  # key of results.json
 # Options that name data files which are read during training. Other names for the same content are
 # allowed when a run is resumed.
 TRAINING_DATA = "train", "validation", "vectors", "train_vectors", "validation_vectors"
@@ -195,3 +197,28 @@ def _names(names: list[str]) -> str:
     few = names if len(names) <= 5 else [*names[:5], "..."]
     count = f"{len(names)} file{'s' * (len(names) != 1)}"
     return f"{count} ({', '.join(few)})" if few else "no files"
+
+
+def with_checksum(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns a JSON object with the additional key `checksum`, the SHA-256 of its content."""
+    return {**values, CHECKSUM: _checksum(values)}
+
+
+def without_checksum(path: pathlib.Path, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the JSON object of a file without the key `checksum`, if it has this key.
+
+    Raises a ValueError if the content does not have the checksum.
+    """
+    content = {name: value for name, value in values.items() if name != CHECKSUM}
+    if values.get(CHECKSUM) not in (None, _checksum(content)):
+        raise ValueError(
+            f"{path} was changed after it was written: its content does not have the `{CHECKSUM}` "
+            "that it states. Put the original file back, or remove the file and evaluate the model "
+            "again."
+        )
+    return content
+
+
+def _checksum(values: Mapping[str, Any]) -> str:
+    as_read = json.loads(json.dumps(values))  # for example, with lists in place of tuples
+    return hashlib.sha256(json.dumps(as_read, sort_keys=True).encode()).hexdigest()
