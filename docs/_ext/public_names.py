@@ -76,7 +76,7 @@ def members(kind):
             continue
         value = inspect.getattr_static(kind, name)
         value = getattr(value, "__func__", value)
-        if getattr(value, "__doc__", None) and not isinstance(value, str | tuple | dict | bool):
+        if getattr(value, "__doc__", None) and not isinstance(value, str | int | tuple | dict):
             yield name
 
 
