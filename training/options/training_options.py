@@ -32,11 +32,10 @@ def check_worker_data(options):
     A command without the option `worker_data` passes.
     """
     if getattr(options, "worker_data", "rows") == "files" and options.distribute != "multiworker":
-        number = " and the number of workers that the run was started with" * options.resume
-        given = options.distribute and f"got `distribute` {options.distribute}"
+        number = " and the number of workers that of the earlier run" * options.resume
         raise ValueError(
-            f"`worker_data` files requires `distribute` multiworker{number}; "
-            f"{given or '`distribute` is not set'}. Set `distribute`, or omit `worker_data`."
+            f"`distribute` must be multiworker{number} if `worker_data` is files; got "
+            f"{options.distribute}. Set `distribute` to multiworker, or omit `worker_data`."
         )
 
 

@@ -160,11 +160,12 @@ class PieceTokenizer(abc.ABC):
         """Returns the `tf.Module` that converts texts to ids; its tables are saved with it.
 
         Args:
-            core_ops: bool. Whether to use only core TensorFlow operations. If `False`, faster
-                operations of tensorflow-text are used where possible. Defaults to `True`.
+            core_ops: bool. Whether to use only core TensorFlow operations. If `False`, the faster
+                operations of tensorflow-text are used if they support this tokenizer. Defaults to
+                `True`.
 
         Raises:
-            ValueError: If `core_ops` is `False` and the tokenizer needs tensorflow-text, but it is
+            ValueError: If `core_ops` is `False` and tensorflow-text supports this tokenizer but is
                 not installed.
         """
         if core_ops not in self._graphs:
