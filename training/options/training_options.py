@@ -32,7 +32,7 @@ def check_worker_data(options):
     A command without the option `worker_data` passes.
     """
     if getattr(options, "worker_data", "rows") == "files" and options.distribute != "multiworker":
-        number = " and the number of workers that of the earlier run" * options.resume
+        number = ", with the number of workers of the earlier run," * options.resume
         raise ValueError(
             f"`distribute` must be multiworker{number} if `worker_data` is files; got "
             f"{options.distribute}. Set `distribute` to multiworker, or omit `worker_data`."

@@ -206,7 +206,7 @@ def test_a_killed_run_resumes_bit_by_bit(line, tmp_path):
         assert done.returncode == 2, done.stderr[-2000:]
         expected = {
             3: "If --worker-data is files, a run must be resumed with the number of workers",
-            1: "--distribute must be multiworker and the number of workers",
+            1: "--distribute must be multiworker, with the number of workers",
         }
         assert expected[workers] in done.stderr, done.stderr[-2000:]
         assert "Traceback" not in done.stderr
