@@ -10,8 +10,8 @@ from tests.closeness import assert_close
 from tfreps._src.runs.bert_loading import load_encoder, load_pretrainer
 from tfreps._src.runs.bert_parts import changed_encoder, freeze_layers, least, max_length
 from tfreps._src.runs.model_files import save_to_preset
-from tfreps._src.runs.run_folder import RunFolder
 from tfreps.models import BertEncoder, BertPretrainer, Classifier
+from tfreps.runs import RunFolder
 from tfreps.text import WordPieceTokenizer, read_tokenizer, write_tokenizer
 
 PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abc"]

@@ -12,9 +12,10 @@ from tests.closeness import assert_close
 from tests.training.labeling import ask, refused
 from tfreps import load
 from tfreps.__main__ import main
-from tfreps._src.runs.run_folder import TOKENIZER, RunFolder
+from tfreps._src.runs.run_folder import TOKENIZER
 from tfreps.inference import TextTagger
 from tfreps.models import BertPretrainer, Classifier, PieceEncoder, Tagger
+from tfreps.runs import RunFolder
 from tfreps.text import WordPieceTokenizer, checkpoint_tokenizer, write_tokenizer
 
 WORDS = "the room was terrible lovely Paris Lisbon".split()

@@ -11,9 +11,9 @@ from tests.tiny_run import VOCABULARY, make_pretrainer, make_run
 from tfreps._src.convert import bilm_tf, bilm_tf_checkpoint
 from tfreps._src.runs.bilm_loading import continue_pretraining, restore_accumulators
 from tfreps._src.runs.bilm_parts import read_published_bilm
-from tfreps._src.runs.run_folder import RunFolder
 from tfreps.models import Elmo
 from tfreps.optimizers import TF1Adagrad
+from tfreps.runs import RunFolder
 from tfreps.text import Vocabulary
 
 OTHER = Vocabulary(["<UNK>", "</S>", "<S>", *"the river of money".split()])

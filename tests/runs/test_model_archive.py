@@ -9,7 +9,7 @@ import pytest
 
 from tfreps.__main__ import main
 from tfreps._src.runs.model_archive import check_archive, refusal, save_archive
-from tfreps._src.runs.run_folder import RunFolder
+from tfreps.runs import RunFolder
 
 
 @pytest.fixture(scope="module")

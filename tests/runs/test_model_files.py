@@ -10,7 +10,6 @@ import yaml
 
 import tfreps
 from tests import tiny_bert
-from tfreps._src.runs.run_folder import RunFolder
 from tfreps.inference import TextTagger
 from tfreps.models import (
     BertEncoder,
@@ -22,6 +21,7 @@ from tfreps.models import (
     TextCNN,
     TokenEmbedder,
 )
+from tfreps.runs import RunFolder
 from tfreps.text import TokenIndexer
 
 WORDS = "good", "bad", "hotel"

@@ -5,7 +5,7 @@ import logging
 import pytest
 
 from tfreps._src.runs.run_card import run_card, stopped_where
-from tfreps._src.runs.run_folder import RunFolder
+from tfreps.runs import RunFolder
 
 
 def test_options_data_and_metrics(tmp_path):

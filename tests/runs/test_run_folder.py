@@ -12,9 +12,10 @@ import pytest
 from tfreps._src.callbacks.checkpoint_file import save_checkpoint
 from tfreps._src.files.atomic_files import is_temporary
 from tfreps._src.runs import run_folder
-from tfreps._src.runs.run_folder import RunFolder, is_run_folder
+from tfreps._src.runs.run_folder import is_run_folder
 from tfreps._src.runs.run_lock import RunInUse
 from tfreps._src.runs.run_manifest import MANIFEST, has_data, read_manifest, record_data
+from tfreps.runs import RunFolder
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ import pytest
 
 from tests import known_models, tiny_run
 from tfreps import load
-from tfreps._src.runs.run_folder import RunFolder
 from tfreps._src.runs.run_manifest import (
     MANIFEST,
     check_assets,
@@ -17,6 +16,7 @@ from tfreps._src.runs.run_manifest import (
     record_asset,
     record_data,
 )
+from tfreps.runs import RunFolder
 
 
 @pytest.fixture

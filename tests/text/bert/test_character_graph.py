@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 from hypothesis import strategies
 
-from tfreps._src.text.bert.character_tokens import CharacterTokenizer
+from tfreps.text import CharacterTokenizer
 
 OPTIONS = [
     {},

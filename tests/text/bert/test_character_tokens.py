@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from tfreps._src.text.bert.character_tokens import CharacterTokenizer, count_tokens
+from tfreps._src.text.bert.character_tokens import count_tokens
+from tfreps.text import CharacterTokenizer
 
 TEXTS = ["房间 3.5 分", "Wifi 很快，wifi 2 房"]
 RESERVED = [f"#UNUSED{n}#" for n in range(6, 20)]

@@ -6,7 +6,7 @@ import pytest
 import tensorflow as tf
 
 from tests.text.bert.test_wordpiece import SPECIALS
-from tfreps._src.text.bert.wordpiece import WordPieceTokenizer
+from tfreps.text import WordPieceTokenizer
 
 pytest.importorskip("tensorflow_text")
 

@@ -3,8 +3,8 @@
 import pytest
 import tensorflow as tf
 
-from tfreps._src.text.bert.piece_indexer import PieceIndexer, check_num_pieces, piece_texts
-from tfreps.text import CharacterTokenizer, WordPieceTokenizer
+from tfreps._src.text.bert.piece_indexer import check_num_pieces, piece_texts
+from tfreps.text import CharacterTokenizer, PieceIndexer, WordPieceTokenizer
 
 SPECIALS = ["[UNK]", "[CLS]", "[SEP]", "[MASK]", "[PAD]"]  # padding is not 0
 PIECES = WordPieceTokenizer([*SPECIALS, "run", "##s", "!", "a", "##a"])

@@ -5,7 +5,7 @@ import pathlib
 
 import pytest
 
-from tfreps._src.text.bert.wordpiece import WordPieceTokenizer
+from tfreps.text import WordPieceTokenizer
 
 SPECIALS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 CASES = json.loads(pathlib.Path(__file__).with_name("bert_pieces.json").read_text("utf-8"))

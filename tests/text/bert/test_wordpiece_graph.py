@@ -10,7 +10,7 @@ from hypothesis import strategies
 
 from tests.text.bert.test_wordpiece import CASES, IDS, SPECIALS, case_tokenizer
 from tfreps._src.text.bert import character_classes
-from tfreps._src.text.bert.wordpiece import WordPieceTokenizer
+from tfreps.text import WordPieceTokenizer
 
 PIECES = ["a", "##a", "b", "##b", "ab", "##ab", "e", "##e", "é", "##é", "i", "##i", "σ", "##σ"]
 PIECES += ["ς", "s", "##s", "3", "##3", ".", "!", "两", "##两", "ᄒ", "##ᅡ", "##ᆫ", "한", "##한"]

@@ -8,8 +8,8 @@ from tfreps._src.callbacks import stop_signals
 from tfreps._src.callbacks.checkpoint_file import list_checkpoints, save_checkpoint
 from tfreps._src.cli.command import Command, Group
 from tfreps._src.cli.options import Option
-from tfreps._src.runs.run_folder import RunFolder
 from tfreps._src.runs.run_manifest import has_data
+from tfreps.runs import RunFolder
 from tfreps.training.options.training_command import (
     begin_run,
     data_files,
