@@ -19,30 +19,56 @@ from tfreps.models import BiLM, HMMTagger
 from tfreps.text import TokenIndexer
 
 
-def test_a_name_of_the_table(hub, tmp_path, monkeypatch):
-    """The row of elmo_original, with the URLs and facts of a small model."""
-    mine = BiLM(filters=[[1, 8]], units=8, projection_dim=4)
-    mine.save_pretrained(tmp_path / "elmo")
-    row = preset_table.rows()["elmo_original"]
-    contents = {file.name: (tmp_path / "elmo" / file.name).read_bytes() for file in row.files}
-    hub.files |= {f"original/{name}": content for name, content in contents.items()}
-    files = [
-        file._replace(
-            urls=[f"{hub.url}/files/original/{file.name}"],
-            size=len(contents[file.name]),
-            checksum=hashlib.sha256(contents[file.name]).hexdigest(),
-        )
-        for file in row.files
-    ]
-    monkeypatch.setattr(preset_table, "rows", lambda: {"elmo_original": row._replace(files=files)})
-    with pytest.warns(UserWarning, match="elmo_original: these facts .* could not be verified"):
-        bilm = tfreps.models.BiLM.from_preset("elmo_original")
+def write_bilm(folder):
+    """Writes a small biLM as the published ones are written, and returns it."""
+    model = BiLM(filters=[[1, 8]], units=8, projection_dim=4)
+    model.save_pretrained(folder)
+    return model
+
+
+def assert_equal(found, expected):
     ids = np.random.default_rng(0).integers(1, 261, [1, 3, 50])
-    found, wanted = bilm(ids), mine(ids)
-    for name in wanted:
-        assert_close(found[name], wanted[name], name=name)
-    answer = tfreps.load("elmo_original")("I have a dog")
-    assert answer.tokens == ["I", "have", "a", "dog"]
+    assert_close(found(ids)["layer_outputs"], expected(ids)["layer_outputs"])
+
+
+@pytest.fixture
+def publish(hub, monkeypatch):
+    """Returns a function that puts files at the URLs of a row, which becomes the whole table.
+
+    It takes the name of the row, and the paths of the files in the order of the row. `kind`, the
+    name of a hash function, replaces the sizes and checksums of the row.
+    """
+    whole = preset_table.rows()
+
+    def put(name, *paths, kind=None, **changes):
+        row, files = whole[name], []
+        for file, path in zip(row.files, paths, strict=True):
+            hub.files[f"{name}/{file.name}"] = content = path.read_bytes()
+            facts = {"urls": [f"{hub.url}/files/{name}/{file.name}"]}
+            if kind:
+                digest = hashlib.new(kind, content).hexdigest()
+                assert file.checksum is None or len(digest) == len(file.checksum)
+                facts |= {"size": len(content), "checksum": digest}
+            files.append(file._replace(**facts | changes))
+        monkeypatch.setattr(preset_table, "rows", lambda: {name: row._replace(files=files)})
+
+    return put
+
+
+@pytest.mark.parametrize("name, kind", [("elmo_original", "sha256"), ("seqvec", "md5")])
+def test_names_and_checksums_of_the_table(publish, tmp_path, name, kind):
+    """The rows have the URLs and facts of a small model. SeqVec is published with MD5 alone."""
+    mine = write_bilm(tmp_path / "elmo")
+    paths = tmp_path / "elmo/options.json", tmp_path / "elmo/weights.hdf5"
+    publish(name, *paths, kind=kind)
+    with pytest.warns(UserWarning, match=f"{name}: these facts .* could not be verified"):
+        assert_equal(tfreps.models.BiLM.from_preset(name), mine)
+    assert tfreps.load(name)("I have a dog").tokens == ["I", "have", "a", "dog"]
+    digits = len(hashlib.new(kind).hexdigest())
+    publish(name, *paths, kind=kind, checksum="0" * digits)
+    message = f"its checksum is [0-9a-f]{{{digits}}}; expected 0{{{digits}}}"
+    with pytest.raises(ValueError, match=message):
+        tfreps.load(name)
 
 
 CONFIG = "cnn_50_100_512_4096_sample.json"
@@ -79,77 +105,39 @@ def assert_is_original(name):
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("inside", ["en.model/", ""])
-def test_an_archive_of_many_languages(hub, tmp_path, many_langs, monkeypatch, inside):
+def test_an_archive_of_many_languages(publish, tmp_path, many_langs, inside):
     with zipfile.ZipFile(tmp_path / "144.zip", "w") as archive:
         for path in many_langs.iterdir():
             archive.write(path, inside + path.name)
-    hub.files["20/144.zip"] = (tmp_path / "144.zip").read_bytes()
-    row = preset_table.rows()["elmo_many_en"]
-    [file] = row.files
-    row = row._replace(files=[file._replace(urls=[f"{hub.url}/files/20/144.zip"])])
-    monkeypatch.setattr(preset_table, "rows", lambda: {"elmo_many_en": row})
+    publish("elmo_many_en", tmp_path / "144.zip")
     with pytest.warns(UserWarning, match="elmo_many_en: these facts of the table could not be"):
         assert_is_original("elmo_many_en")
-    assert_is_original(tmp_path / "144.zip")
-    assert_is_original(f"{hub.url}/files/20/144.zip")
 
 
-def test_the_archive_of_simplified_chinese(hub, tmp_path, many_langs, monkeypatch):
+def test_the_archive_of_simplified_chinese(publish, tmp_path, many_langs):
     with tarfile.open(tmp_path / "zhs.model.tar.bz2", "w:bz2") as archive:
         archive.add(many_langs, "zhs.model")
-    hub.files["zhs"] = (tmp_path / "zhs.model.tar.bz2").read_bytes()
-    row = preset_table.rows()["elmo_many_zh_hans"]
-    row = row._replace(files=[row.files[0]._replace(urls=[f"{hub.url}/files/zhs"])])
-    monkeypatch.setattr(preset_table, "rows", lambda: {"elmo_many_zh_hans": row})
+    publish("elmo_many_zh_hans", tmp_path / "zhs.model.tar.bz2")
     with pytest.warns(UserWarning, match="issue 106 found that the link"):
         assert_is_original("elmo_many_zh_hans")
 
 
-def test_the_archive_of_slovene(hub, tmp_path, monkeypatch):
+def test_the_archive_of_slovene(publish, tmp_path):
     """slovenian-elmo.tar.gz of CLARIN.SI contains a folder, and weights with an unusual name."""
-    mine = BiLM(filters=[[1, 8]], units=8, projection_dim=4)
-    mine.save_pretrained(tmp_path / "slovenian")
+    mine = write_bilm(tmp_path / "slovenian")
     weights = tmp_path / "slovenian/weights.hdf5"
     weights.rename(weights.with_name("slovenian-elmo-weights.hdf5"))
     with tarfile.open(tmp_path / "sl.tar.gz", "w:gz") as archive:
         archive.add(tmp_path / "slovenian", "slovenian")
-    hub.files["sl"] = (tmp_path / "sl.tar.gz").read_bytes()
-    row = preset_table.rows()["elmo_sl"]
-    row = row._replace(files=[row.files[0]._replace(urls=[f"{hub.url}/files/sl"])])
-    monkeypatch.setattr(preset_table, "rows", lambda: {"elmo_sl": row})
+    publish("elmo_sl", tmp_path / "sl.tar.gz")
     with pytest.warns(UserWarning, match="elmo_sl: these facts"):
-        model = tfreps.load("elmo_sl").model
-    ids = tfreps.text.batch_to_ids([["Kdo"]])
-    assert_close(model(ids)["layer_outputs"], mine(ids)["layer_outputs"])
+        assert_equal(tfreps.load("elmo_sl").model, mine)
 
 
 def test_a_model_of_many_languages_on_the_hub(hub, many_langs):
     hub.add("someone/elmo-en", {path.name: path.read_bytes() for path in many_langs.iterdir()})
     assert_is_original("hf://someone/elmo-en")
     assert not any(path.endswith(("README", "meta.json")) for path in hub.downloads())
-
-
-def test_the_checksums_of_seqvec(hub, tmp_path, monkeypatch):
-    """MD5, the only checksums of SeqVec that are published."""
-    mine = BiLM(filters=[[1, 8]], units=8, projection_dim=4)
-    mine.save_pretrained(tmp_path / "elmo")
-    row, files = preset_table.rows()["seqvec"], []
-    for file in row.files:
-        content = (tmp_path / "elmo" / file.name).read_bytes()
-        hub.files[f"seqvec/{file.name}"] = content
-        checksum = hashlib.md5(content).hexdigest()
-        assert len(checksum) == len(file.checksum)
-        url = f"{hub.url}/files/seqvec/{file.name}"
-        files.append(file._replace(urls=[url], checksum=checksum))
-    monkeypatch.setattr(preset_table, "rows", lambda: {"seqvec": row._replace(files=files)})
-    with pytest.warns(UserWarning, match="seqvec: these facts"):
-        model = tfreps.load("seqvec")
-    ids = tfreps.text.batch_to_ids([list("SEQWENCE")])
-    assert_close(model.model(ids)["layer_outputs"], mine(ids)["layer_outputs"])
-    wrong = [files[0], files[1]._replace(checksum="0" * 32)]
-    monkeypatch.setattr(preset_table, "rows", lambda: {"seqvec": row._replace(files=wrong)})
-    with pytest.raises(ValueError, match="its checksum is [0-9a-f]{32}; expected 0{32}"):
-        tfreps.load("seqvec")
 
 
 @pytest.mark.slow
@@ -179,12 +167,3 @@ def test_a_tagger_that_reads_raw_text(hub):
     mine.upload_preset("hf://someone/their-tagger")
     model = tfreps.load("hf://someone/their-tagger")
     assert model("Ada lives").tags == mine("Ada lives").tags
-
-
-def test_the_table_has_each_fact():
-    lines = repr(tfreps.presets.list_presets()).splitlines()
-    assert lines[0].split() == [
-        *("name", "kind", "language", "parameters", "size", "source", "license", "checksum")
-    ]
-    [small] = [line for line in lines if line.startswith("elmo_small ")]
-    assert "13.6M" in small and "54.4 MB" in small and "747ba97abce8..." in small

@@ -110,20 +110,6 @@ def test_offline(hub, commit, monkeypatch):
     assert hub.asked == []
 
 
-@pytest.mark.parametrize(
-    "address, message",
-    [
-        ("hf://someone/absent", "does not exist, or it is private"),
-        (f"{NAME}@v9", "has no revision 'v9'"),
-        (f"{NAME}/absent", "contains no model that tfreps reads"),
-    ],
-)
-def test_what_is_not_there(hub, commit, address, message):
-    with pytest.raises(ValueError, match=message) as error:
-        download_repository(address)
-    assert "\n" not in str(error.value)
-
-
 def test_weights_that_are_never_downloaded(hub):
     hub.add("a/b", {"config.json": b"{}", "tf_model.h5": b"weights", "training_args.bin": b"N."})
     with pytest.raises(ValueError, match="neither weights.hdf5 nor a safetensors .* never downlo"):
@@ -163,14 +149,6 @@ def test_all_files_of_presets_and_runs_are_downloaded(hub):
     read = set(CONTENTS) - {CHECKPOINTS, LOGS, PLOTS} | {"config.json", "model.safetensors"}
     hub.add("a/run", dict.fromkeys(read, b"{}"))
     assert names(download_repository("hf://a/run")) == sorted(read)
-
-
-@pytest.mark.parametrize("status", [403, 429, 500, 503])
-def test_a_hub_that_does_not_answer(hub, commit, status):
-    hub.statuses["/api/models/someone/their-tagger/revision/main"] = status
-    with pytest.raises(ValueError, match=f"the Hub responded with {status}") as error:
-        download_repository(NAME)
-    assert "\n" not in str(error.value)
 
 
 def test_names_that_leave_the_folder_are_not_downloaded(hub, tmp_path):

@@ -90,7 +90,10 @@ def test_it_is_printed_as_a_table(hub):
     assert head.split()[:4] == ["name", "kind", "language", "parameters"]
     assert head.split()[4:] == ["size", "source", "license", "checksum"]
     assert line.split()[:4] == ["tiny", "elmo", "English", "0.0M"]
-    assert len(repr(list_presets()).splitlines()) == len(rows()) + 1
+    lines = repr(list_presets()).splitlines()
+    assert len(lines) == len(rows()) + 1
+    [small] = [line for line in lines if line.startswith("elmo_small ")]
+    assert "13.6M" in small and "54.4 MB" in small and "747ba97abce8..." in small
 
 
 def test_files_in_folders(hub, monkeypatch):

@@ -14,8 +14,15 @@ from tfreps._src.export.portable import run
 from tfreps._src.export.portable.portable_export import _largest_difference, _write
 from tfreps._src.export.portable.portable_model import portable_model
 from tfreps.export import open_for_export, write_portable_export
-from tfreps.inference import TextClassifier, TextTagger
-from tfreps.models import Classifier, HMMTagger, Tagger, TokenEmbedder, TransformerEncoder
+from tfreps.inference import TextClassifier, TextEmbedder, TextTagger
+from tfreps.models import (
+    Classifier,
+    HMMTagger,
+    SentenceEmbedder,
+    Tagger,
+    TokenEmbedder,
+    TransformerEncoder,
+)
 from tfreps.text import TokenIndexer
 
 TAGGERS = "crf", "softmax", "plain", "window", "hmm", "bert_words"
@@ -119,12 +126,39 @@ def test_the_program_runs_alone(tmp_path):
 
 def test_words_of_a_vector_file(tmp_path):
     """Words whose vectors are in the table that is not trained."""
-    pytest.importorskip("ai_edge_litert")
     indexer = TokenIndexer.from_sentences([WORDS])
     embedder = TokenEmbedder(indexer.vocabulary_size, 6, num_frozen_words=3)
-    tagger = TextTagger(Tagger(embedder, ["NOUN", "VERB", "X"]), indexer)
-    program, _ = export(tagger, tmp_path, "litert")
-    check_tagger(program, tagger, ["", *texts(8, 20)])
+    program, model = export(TextEmbedder(SentenceEmbedder(embedder), indexer), tmp_path, "litert")
+    given = ["", *texts(8, 20)]
+    vectors = [answer["vectors"] for answer in program(given)]
+    assert_close(vectors, model(given).vectors, terms=4096)
+
+
+def test_answers_of_a_tagger(tmp_path, monkeypatch):
+    """Tags, and spans with their characters, are computed from the outputs of the model."""
+    indexer = TokenIndexer.from_sentences([WORDS])
+    hmm = HMMTagger(indexer.vocabulary_size, ["O", "B-PER", "I-PER", "B-LOC", "I-LOC"], "bio")
+    found = {"tags": [[1, 2, 0]], "confidences": [[0.5, 0.25, 1.0]]}
+    found["spans"] = [[[hmm.span_types.index("PER"), 0, 2], [-1, 0, 0]]]
+    found["span_confidences"] = [[0.125, 0.0]]
+    monkeypatch.setattr(hmm, "tag", lambda features: found)
+    model = portable_model(open_for_export(TextTagger(hmm, indexer)))
+
+    def function(inputs):
+        return {name: np.array(values) for name, values in model.function(inputs).items()}
+
+    monkeypatch.setattr(run, "onnx_function", lambda path: function)
+    _write(tmp_path, "onnx", model, b"")
+    span = {"type": "PER", "start": 0, "end": 2, "start_char": 1, "end_char": 14}
+    assert run.Model(tmp_path)([" Ada  Lovelace lives"]) == [
+        {
+            "text": " Ada  Lovelace lives",
+            "tokens": ["Ada", "Lovelace", "lives"],
+            "tags": ["B-PER", "I-PER", "O"],
+            "confidences": [0.5, 0.25, 1.0],
+            "spans": [{**span, "text": "Ada  Lovelace", "confidence": 0.125}],
+        }
+    ]
 
 
 def test_vocabularies_with_unusual_tokens(tmp_path, monkeypatch):
