@@ -18,7 +18,7 @@ import tempfile
 import numpy as np
 
 from benchmarks.annotate_runs import read_lines, read_schema, run_tfreps, write_corpus
-from benchmarks.rows import print_table, program_parser
+from benchmarks.runner import parse, print_machine, print_table
 
 COMPARED = 10_000
 # Kind of model -> command that applies the model in one process, and the outputs that `annotate`
@@ -37,7 +37,8 @@ TASKS = {
 
 
 def main(argv=None):
-    options = program_parser(
+    options = parse(
+        argv,
         "benchmarks.annotate",
         __doc__,
         text=(..., "Files with one tokenized sentence per line.", {"nargs": "+"}),
@@ -46,7 +47,8 @@ def main(argv=None):
         workers=([1, 2], "Numbers of worker processes."),
         turns=(2, "Number of runs of each program."),
         folder=(None, "Where to write. Defaults to the temporary folder.", {"metavar": "DIR"}),
-    ).parse_args(argv)
+    )
+    print_machine("benchmarks.annotate", argv)
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         folder = pathlib.Path(folder)
         text = folder / "corpus.txt"

@@ -26,24 +26,24 @@ from benchmarks.annotate_runs import (
     write_corpus,
 )
 from benchmarks.processes import processes_of, resident_mb
-from benchmarks.rows import program_parser
+from benchmarks.runner import parse
 from benchmarks.small_tagger import write_tagger
 
 BROKEN = [b"not UTF-8 \xff", b"x " * 150_000, b"a NUL \0 character"]
 
 
 def main(argv=None):
-    parser = program_parser(
+    options = parse(
+        argv,
         "benchmarks.annotate_faults",
         __doc__,
+        export={"help": "Folder of an exported model that reads text."},
         text=(..., "Files with one sentence per line.", {"nargs": "+"}),
         sentences=(100_000, "Number of sentences."),
         lines=(10_000_000, "Number of short lines of the memory test."),
         workers=(2, "Number of worker processes."),
         folder=(None, "Where to write. Defaults to the temporary folder.", {"metavar": "DIR"}),
     )
-    parser.add_argument("export", help="Folder of an exported model that reads text.")
-    options = parser.parse_args(argv)
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         folder = pathlib.Path(folder)
         write_corpus(folder / "corpus.txt", options.text, options.sentences)

@@ -15,7 +15,7 @@ For hotel_reviews, the n-grams have 1 to 3 characters (1 or 2 for naive Bayes).
 import json
 
 from benchmarks.domains import DOMAINS, encoding_of, train_files
-from benchmarks.rows import program_parser
+from benchmarks.runner import parse
 from tfreps.data import read_labeled
 from tfreps.reports import auc
 
@@ -24,24 +24,20 @@ WORDS = {"tokenizer": str.split, "token_pattern": None, "ngram_range": (1, 2)}
 
 
 def main(argv=None):
-    parser = program_parser(
+    tables = {"fdu_mtl": fdu_mtl, "hotel_reviews": hotel_reviews, "mr": mr}
+    options = parse(
+        argv,
         "benchmarks.baselines",
         __doc__,
+        table={"choices": tables, "help": "Data set to measure the baselines on."},
         data=(..., "Folder of the data sets."),
         together=(False, "Train one model for all domains of fdu_mtl."),
     )
-    about = "Data set to measure the baselines on."
-    parser.add_argument("table", choices=["fdu_mtl", "hotel_reviews", "mr"], help=about)
-    options = parser.parse_args(argv)
-    if options.table == "fdu_mtl":
-        results = fdu_mtl(options.data, options.together)
-    else:
-        results = {"hotel_reviews": hotel_reviews, "mr": mr}[options.table](options.data)
-    print(json.dumps(results, indent=1))
+    print(json.dumps(tables[options.table](options.data, options.together), indent=1))
     return 0
 
 
-def fdu_mtl(data, together=False):
+def fdu_mtl(data, together):
     """Returns the accuracies of both baselines by domain, and their mean."""
     trains = {
         domain: texts_and_labels(path, "tab", encoding_of(domain))
@@ -61,7 +57,7 @@ def fdu_mtl(data, together=False):
     return results
 
 
-def hotel_reviews(data):
+def hotel_reviews(data, together):
     """Returns the accuracy and the AUC of both baselines."""
     train, test = (
         texts_and_labels(f"{data}/hotel_reviews/{part}_sentiment.txt", "python", "utf-8")
@@ -71,7 +67,7 @@ def hotel_reviews(data):
     return {name: measure(model.fit(*train), test) for name, model in baselines(*cuts).items()}
 
 
-def mr(data):
+def mr(data, together):
     """Returns the accuracy and the AUC of both baselines on the validation data."""
     train, dev = (
         texts_and_labels(f"{data}/mr/{part}.tsv", "tab", "utf-8") for part in ("train", "dev")

@@ -7,10 +7,11 @@
 The models have random weights and published shapes. Each row runs in its own process. Each other
 library runs in another process and alternates with tfreps every few batches, so that other load on
 the machine slows both; all use two threads. The number in parentheses is the median speed of tfreps
-divided by that of the other library; "tokens/s" is from the calls that alternate with the library
-that is measured last. The other libraries are the BERT of transformers in PyTorch, OpenVINO and
-ONNX Runtime, and that of KerasHub. In bfloat16 rows, all compute in bfloat16 (PyTorch under
-autocast); ONNX Runtime has no bfloat16 on CPUs.
+divided by that of the other library; "tokens/s" and "spread" (half the distance between the
+quartiles) are from the calls that alternate with the library that is measured last. The other
+libraries are the BERT of transformers in PyTorch, OpenVINO and ONNX Runtime, and that of KerasHub.
+In bfloat16 rows, all compute in bfloat16 (PyTorch under autocast); ONNX Runtime has no bfloat16 on
+CPUs.
 
 Encoding calls the function that `tfreps export` writes. Encoding and training use texts without
 padding. Training consists of masked-LM steps with Adam on texts of 128 tokens, of which 20 are
@@ -25,13 +26,10 @@ are compared with FastBertTokenizer of tensorflow-text, which runs in the same p
 library tokenizers; each uses one thread.
 """
 
-import json
 import sys
-import tempfile
 
-from benchmarks import rows
-from benchmarks.in_turns import alternately, in_turns
 from benchmarks.review_lengths import random_texts
+from benchmarks.runner import THREADS, Peer, run_rows
 from benchmarks.topics_text import lines
 
 SHAPES = {
@@ -41,9 +39,7 @@ SHAPES = {
 PYTHONS = {"torch_python": "transformers", "keras_hub_python": "keras-hub"}
 MASKED = 20
 POLICIES = {"float32": "float32", "bfloat16": "mixed_bfloat16"}
-# Divisors of the number of repeats, because long calls are repeated less often.
-FEWER = {"encode": 1, "train": 3, "tune": 12}
-# Name of a row -> (task, shape, texts, tokens of a text, precision).
+# Name of a row -> (function, shape, texts, tokens of a text, precision).
 ROWS = {
     "base-8x128-float32": ("encode", "base", 8, 128, "float32"),
     "base-8x128-bfloat16": ("encode", "base", 8, 128, "bfloat16"),
@@ -57,68 +53,36 @@ ROWS = {
     "mlm-32x128-bfloat16": ("train", "6x384", 32, 128, "bfloat16"),
     "reviews-float32": ("tune", "6x384", 384, None, "float32"),
     "reviews-bfloat16": ("tune", "6x384", 384, None, "bfloat16"),
-    "wordpiece": ("cut", "base", 80000, None, "float32"),
-    "wordpiece-accents": ("cut", "base", 80000, None, "float32"),
+    "wordpiece": ("cut", "base", 80000, False),
+    "wordpiece-accents": ("cut", "base", 80000, True),
 }
 
 
 def main(argv=None):
-    return rows.run_rows(sys.modules[__name__], ROWS, argv, repeats=24, peers=PYTHONS)
+    return run_rows(sys.modules[__name__], argv, repeats=24, pythons=PYTHONS)
 
 
-def measure(name, repeats, torch_python=None, keras_hub_python=None):
-    """Measures one row: medians over batches, alternating with each other library."""
-    task, shape, texts, length, precision = ROWS[name]
-    result = {"row": name, "peers": {}, "ratios": {}}
-    if task == "cut":
-        size, accents = SHAPES[shape]["vocabulary_size"], name.endswith("accents")
-        call, tokens, peer_call, problem = make_cut(size, texts, accents)
-        times = alternately({"ours": call, "theirs": peer_call}, repeats, untimed=2)
-        rows.add_figures(result, tokens, *times.values(), "TensorFlow Text")
-        if torch_python:
-            with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as file:
-                json.dump(problem, file)
-                file.flush()
-                command = [torch_python, "-m", "benchmarks.peer_tokenizers", file.name]
-                rows.add_figures(result, tokens, *in_turns(call, repeats, command), "tokenizers")
-        return result
-    make = {"encode": make_encode, "train": make_train, "tune": make_tune}[task]
-    call, tokens = make(SHAPES[shape], texts, length, precision)
-    repeats = -(-repeats // FEWER[task])
-    job = {"task": task, "shape": SHAPES[shape], "texts": texts, "length": length}
-    job |= {"precision": precision, "threads": rows.THREADS}
-    commands = peer_commands(job, torch_python, keras_hub_python)
-    for library, command in commands.items() or [(None, None)]:
-        rows.add_figures(result, tokens, *in_turns(call, repeats, command), library)
-    return result
+def peers_of(task, shape, texts, length, precision):
+    """Returns a dict from the names of the other libraries to their calls.
 
-
-def peer_commands(job, torch_python, keras_hub_python):
-    """Returns a dict from the names of the other libraries to the commands that time them.
-
-    `job` contains the task (encode, train or tune), the shape of the model, the number of texts,
-    the tokens per text (`None` for fine-tuning), the number of threads and the precision (float32
-    or bfloat16). Each command adds `by_length`, whether texts of fine-tuning are sorted by length.
+    The job that each gets contains the arguments of this function, the number of threads, and
+    `by_length`: whether texts of fine-tuning are sorted by length.
     """
-    commands = {}
+    found, job = {}, {"task": task, "shape": SHAPES[shape], "texts": texts, "length": length}
+    job |= {"precision": precision, "threads": THREADS}
     engines = {"torch": "PyTorch", "openvino": "OpenVINO", "onnxruntime": "ONNX Runtime"}
-    for by_length in (False, True) if job["task"] == "tune" else (False,):
-        suffix, given = " by length" * by_length, json.dumps({**job, "by_length": by_length})
+    for by_length in (False, True) if task == "tune" else (False,):
+        suffix, given = " by length" * by_length, {**job, "by_length": by_length}
         for engine, name in engines.items():
-            trains = engine == "torch" or job["task"] == "encode"
-            can = engine != "onnxruntime" or job["precision"] == "float32"
-            if torch_python and trains and can:
-                command = [torch_python, "-m", "benchmarks.peer_transformers", engine, given]
-                commands[name + suffix] = command
-        if keras_hub_python:
-            commands["KerasHub" + suffix] = [
-                keras_hub_python, "-m", "benchmarks.peer_keras_hub", given
-            ]  # fmt: skip
-    return commands
+            trains = engine == "torch" or task == "encode"
+            if trains and (engine != "onnxruntime" or precision == "float32"):
+                found[name + suffix] = Peer("torch_python", "transformers", (engine, given))
+        found["KerasHub" + suffix] = Peer("keras_hub_python", "keras_hub", (given,))
+    return found
 
 
-def make_encode(shape, texts, length, precision):
-    """Returns a function that encodes a batch as exports do, and the number of its tokens."""
+def encode(shape, texts, length, precision, run):
+    """Encodes a batch as exports do."""
     import keras
     import numpy as np
     import tensorflow as tf
@@ -127,7 +91,7 @@ def make_encode(shape, texts, length, precision):
     from tfreps.models import BertEncoder
 
     keras.config.set_dtype_policy(POLICIES[precision])
-    encoder = BertEncoder(**shape, pooler=False)
+    encoder = BertEncoder(**SHAPES[shape], pooler=False)
     encoder({"token_ids": tf.ones([1, 4], "int32")})
     rng = np.random.default_rng(0)
     for weight in encoder.trainable_weights:
@@ -139,11 +103,12 @@ def make_encode(shape, texts, length, precision):
     spec = tf.TensorSpec([None, None], "int32", name="ids")
     encode = weights.trace(lambda ids: {"y": tf.cast(vectors(ids), "float32")}, spec)
     ids = tf.constant(rng.integers(5, 30000, [texts, length]), "int32")
-    return lambda: encode(ids=ids)["y"].numpy(), texts * length
+    peers = peers_of("encode", shape, texts, length, precision)
+    return run.cells(lambda: encode(ids=ids)["y"].numpy(), texts * length, peers)
 
 
-def make_train(shape, texts, length, precision):
-    """Returns a function that runs one step of masked-LM training, and the number of its tokens."""
+def train(shape, texts, length, precision, run):
+    """Runs one step of masked-LM training."""
     import keras
     import numpy as np
 
@@ -151,7 +116,7 @@ def make_train(shape, texts, length, precision):
     from tfreps.optimizers import FusedAdam
 
     keras.config.set_dtype_policy(POLICIES[precision])
-    model = BertPretrainer(BertEncoder(**shape, pooler=False), next_sentence=False)
+    model = BertPretrainer(BertEncoder(**SHAPES[shape], pooler=False), next_sentence=False)
     model.compile(FusedAdam(1e-4))
     rng = np.random.default_rng(0)
     ids = rng.integers(5, 30000, [texts, length]).astype("int32")
@@ -159,11 +124,12 @@ def make_train(shape, texts, length, precision):
     features = {"token_ids": ids, "masked_positions": positions.astype("int32")}
     features["masked_ids"] = np.take_along_axis(ids, positions, 1)
     features["masked_weights"] = np.ones(positions.shape, "float32")
-    return lambda: model.train_on_batch(features), texts * length
+    peers = peers_of("train", shape, texts, length, precision)
+    return run.cells(lambda: model.train_on_batch(features), texts * length, peers, fewer=3)
 
 
-def make_tune(shape, texts, length, precision):
-    """Returns a function that fine-tunes a classifier for one epoch, and the number of tokens."""
+def tune(shape, texts, length, precision, run):
+    """Fine-tunes a classifier for one epoch."""
     import keras
     import tensorflow as tf
 
@@ -172,10 +138,11 @@ def make_tune(shape, texts, length, precision):
     from tfreps.optimizers import FusedAdam
 
     keras.config.set_dtype_policy(POLICIES[precision])
-    bert = BertEncoder(**{**shape, "num_layers": min(shape["num_layers"], 3)}, pooler=False)
+    sizes = SHAPES[shape]
+    bert = BertEncoder(**{**sizes, "num_layers": min(sizes["num_layers"], 3)}, pooler=False)
     model = Classifier(bert, ["bad", "good"], pooling="mean_max")
     model.compile(FusedAdam(1e-4))
-    tokens = [list(map(str, text)) for text in random_texts(texts, shape["vocabulary_size"])]
+    tokens = [list(map(str, text)) for text in random_texts(texts, sizes["vocabulary_size"])]
     labels = [number % 2 for number in range(texts)]
 
     def ids(pieces):
@@ -185,19 +152,16 @@ def make_tune(shape, texts, length, precision):
     batches = SequenceBatches(tokens, labels, ids, 2048, batch_size=32, shuffle=True)
     elements = list(batches.dataset())
 
-    def train():
+    def epoch():
         for element in elements:
             model.train_on_batch(*element)
 
-    return train, batches.num_tokens
+    peers = peers_of("tune", shape, texts, length, precision)
+    return run.cells(epoch, batches.num_tokens, peers, fewer=12)
 
 
-def make_cut(size, texts, accents):
-    """Returns `(call, number of pieces, call of tensorflow-text, problem)`.
-
-    Both calls tokenize all texts once. `problem` is a dict of the vocabulary and the texts, which
-    benchmarks/peer_tokenizers.py reads as JSON.
-    """
+def cut(shape, texts, accents, run):
+    """Tokenizes all texts once."""
     import collections
     import itertools
 
@@ -206,7 +170,7 @@ def make_cut(size, texts, accents):
 
     from tfreps.text import WordPieceTokenizer
 
-    text = [line.strip() for line in lines()]
+    size, text = SHAPES[shape]["vocabulary_size"], [line.strip() for line in lines()]
     words = collections.Counter(word for line in text for word in line.lower().split())
     characters = sorted({c for line in text for c in line.lower() if not c.isspace()})
     pieces = [*WordPieceTokenizer.SPECIAL_TOKENS, *characters, *(f"##{c}" for c in characters)]
@@ -225,13 +189,9 @@ def make_cut(size, texts, accents):
         dataset = tf.data.Dataset.from_tensor_slices(again).batch(64).map(cut)
         return lambda: [ids.flat_values.shape[0] for ids in dataset]
 
-    call = reader(ours.graph(core_ops=False))
-    problem = {"vocabulary": list(ours.vocabulary), "texts": again}
-    return call, sum(call()), reader(theirs.tokenize), problem
-
-
-def print_results(results):
-    rows.print_ratios(results)
+    call, peers = reader(ours.graph(core_ops=False)), {"TensorFlow Text": reader(theirs.tokenize)}
+    peers["tokenizers"] = Peer("torch_python", "tokenizers", (list(ours.vocabulary), again))
+    return run.cells(call, sum(call()), peers)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,6 @@ import collections
 import functools
 import json
 import pathlib
-import subprocess
 import tempfile
 
 import numpy as np
@@ -35,7 +34,7 @@ from benchmarks.bert_cases import (
     folder_name,
     inputs_of,
 )
-from benchmarks.rows import print_table, program_parser
+from benchmarks.runner import call_peer, parse, print_table
 from tfreps import load
 from tfreps.models import BertEncoder, BertPretrainer, Classifier, Tagger
 from tfreps.text import tokenize
@@ -43,7 +42,6 @@ from tfreps.text import tokenize
 NEXT = "BertForNextSentencePrediction"
 NOT_WRITTEN = NEXT, "ElectraForPreTraining"  # classes whose heads tfreps does not write
 TOLERANCE = 1e-5
-CHECKOUT = pathlib.Path(__file__).resolve().parent.parent
 TASKS = {
     "MaskedLM": BertPretrainer,
     "SequenceClassification": Classifier,
@@ -66,18 +64,19 @@ MASK = inputs_of(AESPRESSO_CONFIG)[2]
 
 
 def main(argv=None):
-    options = program_parser(
+    options = parse(
+        argv,
         "benchmarks.bert_parity",
         __doc__,
         peer_python=(..., "Python interpreter with the packages of benchmarks/peers/torch.txt."),
         fixtures=(None, "JSON file to which to write outputs of transformers for the tests."),
-    ).parse_args(argv)
+    )
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
-        peer(options.peer_python, "make", folder)
+        call_peer(options.peer_python, "bert_cases.make", str(folder))
         rows = {**forth(folder), "aespresso, in": aespresso(folder)}
         rows["BertForTokenClassification, words of raw texts"] = raw_texts(folder)
-        peer(options.peer_python, "read", folder / "saved")
+        call_peer(options.peer_python, "bert_cases.read", str(folder / "saved"))
         rows |= back(folder)
         if options.fixtures:
             write_fixtures(folder, options.fixtures)
@@ -147,7 +146,7 @@ def model_encoder(model):
 
 
 def outputs_of(model, config):
-    """Returns the outputs of a model under the names that benchmarks/peer_bert_cases.py uses."""
+    """Returns the outputs of a model under the names that benchmarks/peers/bert_cases.py uses."""
     ids, segments, mask = inputs_of(config)
     features = {"token_ids": ids, "segment_ids": segments, "mask": mask}
     if isinstance(model, BertPretrainer):
@@ -180,7 +179,7 @@ def difference(expected, found):
 
 
 def save(model, case, folder):
-    """Saves a model in both ways for `peer_bert_cases read`."""
+    """Saves a model in both ways for `bert_cases.read` of benchmarks/peers."""
     name = expected_name(case)
     for way, write in ("out", model.save_pretrained), ("preset", model.save_to_preset):
         target = folder / "saved" / f"{name}, {way}"
@@ -196,13 +195,6 @@ def request(target, kind, row, expected):
 
 def row_name(case, way):
     return f"{case['kind']} {case['activation']}, {way}"
-
-
-def peer(python, task, folder):
-    command = [python, "-m", "benchmarks.peer_bert_cases", task, str(folder)]
-    done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise SystemExit(f"{task} failed in {python}:\n{done.stderr[-3000:]}")
 
 
 def write_fixtures(folder, path):

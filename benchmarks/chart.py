@@ -12,7 +12,7 @@ import io
 import pathlib
 import re
 
-from benchmarks.rows import program_parser
+from benchmarks.runner import parse
 from tfreps.plots import figure_to_png, new_figure
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -22,12 +22,13 @@ TICKS = 0.5, 1, 2, 4, 8, 16
 
 
 def main(argv=None):
-    options = program_parser(
+    options = parse(
+        argv,
         "benchmarks.chart",
         __doc__,
         results=(None, "Page with the table. Defaults to RESULTS.md in the folder of the program."),
         output=(None, "PNG file to write. Defaults to speed_ratios.png in the same folder."),
-    ).parse_args(argv)
+    )
     text = pathlib.Path(options.results or HERE / "RESULTS.md").read_text(encoding="utf-8")
     save(draw(measurements(text)), options.output or HERE / "speed_ratios.png")
     return 0

@@ -10,11 +10,10 @@ tokens of a sentence, since they cost as much as other tokens. In training, the 
 direction are counted. Each row of the table is measured in its own process. "GEMM" is the speed, in
 GFLOP/s, of multiplying two 2048 x 2048 float32 matrices (benchmarks/gemm.py), measured before,
 between and after the timed batches. "normalized" is tokens per second divided by GEMM, which is
-comparable between machines. "peak GiB" is the peak memory. The JSON
-line of a row of inference also shows the share of distinct tokens in a batch ("distinct"). With
-`--bilm-tf-python`, bilm-tf's graph (benchmarks/peer_bilm_tf.py) runs in another process and
-alternates with tfreps, and "ratio" is the median speed of tfreps divided by that of this graph,
-which always computes in float32.
+comparable between machines. "peak GiB" is the peak memory, and "distinct" the share of distinct
+tokens in a batch. With `--bilm-tf-python`, bilm-tf's graph (benchmarks/peers/bilm_tf.py) runs in
+another process and alternates with tfreps, and the ratio is the median speed of tfreps divided by
+that of this graph, which always computes in float32.
 """
 
 import itertools
@@ -22,11 +21,10 @@ import statistics
 import sys
 from collections import Counter
 
-from benchmarks import rows
-from benchmarks.in_turns import in_turns
+from benchmarks.runner import OTHERS, Peer, run_rows
 from benchmarks.topics_text import tokens
 
-# Name of a row -> (task, size, rows, tokens per row, precision).
+# Name of a row -> (function, size, rows, tokens per row, precision).
 ROWS = {
     "original-32x25-float32": ("embed", "elmo_original", 32, 25, "float32"),
     "original-32x25-bfloat16": ("embed", "elmo_original", 32, 25, "bfloat16"),
@@ -39,39 +37,28 @@ ROWS = {
     "train-small-128x20-bfloat16": ("train", "elmo_small", 128, 20, "mixed_bfloat16"),
 }
 TRAIN_VOCABULARY, TRAIN_NEGATIVES = 4158, 2048
-PEERS = {"bilm_tf_python": "tensorflow and tf-keras"}
+PYTHONS = {"bilm_tf_python": "tensorflow and tf-keras"}
 
 
 def main(argv=None):
-    return rows.run_rows(sys.modules[__name__], ROWS, argv, repeats=20, peers=PEERS)
+    return run_rows(sys.modules[__name__], argv, repeats=20, pythons=PYTHONS)
 
 
-def measure(name, repeats, bilm_tf_python=None):
-    """Measures one row: the median over batches, and the ratio to bilm-tf's graph."""
+def cells(calls, task, size, sentences, length, run):
+    """Returns the cells of a row: its normalized speed, and the ratio to bilm-tf's graph."""
     from benchmarks.gemm import normalized
 
-    task, size, sentences, length, precision = ROWS[name]
-    make = {"embed": make_embed, "train": make_train}[task]
-    calls = make(size, sentences, length, precision, repeats + 3)
-    for call in calls[:3]:
-        call()  # the first calls trace the function and fill the caches
-    result = {"row": name, **normalized(calls[3:], sentences * length)}
-    if task == "embed":
-        shares = [len({token for s in b for token in s}) + 2 for b in texts(sentences, length, 20)]
-        result["distinct"] = round(statistics.mean(shares) / (sentences * length), 3)
-    if bilm_tf_python:
-        command = [bilm_tf_python, "-m", "benchmarks.peer_bilm_tf", task, size]
-        batches = itertools.cycle(calls)
-        ours, theirs = in_turns(
-            lambda: next(batches)(), repeats, [*command, str(sentences), str(length)]
-        )
-        result["ratio"] = round(statistics.median(theirs) / statistics.median(ours), 2)
-        result["bilm_tf"] = round(sentences * length / statistics.median(theirs), 1)
-    return result
+    batches = itertools.cycle(calls)
+    call, number = lambda: next(batches)(), sentences * length
+    found = normalized(call, run.repeats, number)
+    if run.pythons:
+        peer = Peer("bilm_tf_python", "bilm_tf", (task, size, sentences, length))
+        found[OTHERS] = run.cells(call, number, {"bilm-tf": peer})[OTHERS]
+    return found
 
 
-def make_embed(size, sentences, length, precision, number):
-    """Returns functions that each compute all layers for a batch of sentences of equal length."""
+def embed(size, sentences, length, precision, run):
+    """Computes all layers for batches of sentences of equal length."""
     import tensorflow as tf
 
     from tfreps._src.models.sizes import ELMO
@@ -79,12 +66,17 @@ def make_embed(size, sentences, length, precision, number):
     from tfreps.text import batch_to_ids
 
     model = BiLM(**ELMO[size], dtype=precision)
-    embed = tf.function(
+    graph = tf.function(
         lambda ids: model(ids)["layer_outputs"],
         input_signature=[tf.TensorSpec([None, None, 50], "int32")],
     )
-    batches = map(tf.constant, map(batch_to_ids, texts(sentences, length, number)))
-    return [lambda ids=ids: embed(ids).numpy() for ids in batches]
+    given = texts(sentences, length, run.repeats + 3)
+    calls = [
+        lambda ids=ids: graph(ids).numpy() for ids in map(tf.constant, map(batch_to_ids, given))
+    ]
+    share = statistics.mean(len({t for s in batch for t in s}) + 2 for batch in given[:20])
+    found = cells(calls, "embed", size, sentences, length, run)
+    return {"distinct": round(share / (sentences * length), 3), **found}
 
 
 def texts(sentences, length, number):
@@ -95,8 +87,8 @@ def texts(sentences, length, number):
     return [rows[i : i + sentences] for i in range(0, len(rows), sentences)]
 
 
-def make_train(size, sentences, length, precision, number):
-    """Returns functions that run one training step each."""
+def train(size, sentences, length, precision, run):
+    """Runs training steps."""
     import tempfile
 
     import keras
@@ -128,19 +120,10 @@ def make_train(size, sentences, length, precision, number):
         batches = LMBatches(
             file.name, vocabulary, sentences, length, characters="table", shuffle=True
         ).dataset()
-        elements = list(batches.take(number))
+        elements = list(batches.take(run.repeats + 3))
     step = tf.function(model.train_step, input_signature=[batches.element_spec])
-    return [lambda element=element: step(element)["gradient_norm"].numpy() for element in elements]
-
-
-def print_results(results):
-    table = []
-    for r in results:
-        peer = f"{r['bilm_tf']:,.0f} ({r['ratio']:.2f} x)" if "ratio" in r else "-"
-        speed = r["row"], f"{r['tokens_per_second']:,.0f}", r["gemm_gflops"]
-        table.append([*speed, r["normalized"], peer, r["peak_memory_GiB"]])
-    headings = "row | tokens/s | GEMM | normalized | bilm-tf (ratio) | peak GiB"
-    rows.print_table(headings, table)
+    calls = [lambda element=element: step(element)["gradient_norm"].numpy() for element in elements]
+    return cells(calls, "train", size, sentences, length, run)
 
 
 if __name__ == "__main__":

@@ -11,14 +11,11 @@ cosine of two vectors of the same text: those of `tfreps.load`, alone and in bat
 folder that tfreps writes, and those of the export.
 """
 
-import json
-import pathlib
-import subprocess
 import tempfile
 
 import numpy as np
 
-from benchmarks.rows import print_table, program_parser
+from benchmarks.runner import call_peer, parse, print_table
 from benchmarks.topics_text import lines
 
 SCRIPTS = """
@@ -45,13 +42,13 @@ TEXTS = 200
 
 
 def main(argv=None):
-    parser = program_parser(
+    options = parse(
+        argv,
         "benchmarks.embedder_parity",
         __doc__,
+        model={"help": "Folder of sentence-transformers."},
         peer_python=(..., "Python with the packages of benchmarks/peers/torch.txt installed."),
     )
-    parser.add_argument("model", help="Folder of sentence-transformers.")
-    options = parser.parse_args(argv)
     import tensorflow as tf
 
     import tfreps
@@ -92,10 +89,8 @@ def make_texts():
 
 
 def peer_vectors(python, model, texts, folder):
-    job, output = pathlib.Path(folder, "job.json"), pathlib.Path(folder, "vectors.npy")
-    job.write_text(json.dumps({"model": str(model), "texts": texts}), "utf-8")
-    command = [python, "-m", "benchmarks.peer_sentence_transformers", str(job), str(output)]
-    subprocess.run(command, check=True)
+    output = f"{folder}/vectors.npy"
+    call_peer(python, "sentence_transformers.vectors", str(model), texts, output)
     return np.load(output)
 
 

@@ -8,7 +8,8 @@ import time
 import numpy as np
 import tensorflow as tf
 
-from benchmarks.peer_loop import seconds
+from benchmarks.peers.loop import seconds
+from benchmarks.runner import spread
 from benchmarks.topics_text import peak_megabytes
 
 SIZE = 2048
@@ -24,30 +25,30 @@ def gemm(warm_up=WARM_UP_SECONDS, dtype="float32"):
     begin = time.perf_counter()
     while time.perf_counter() - begin < warm_up:
         multiply(a, b).numpy()
-    return 2 * SIZE**3 / np.median(timed(lambda: multiply(a, b).numpy(), TIMES)) / 1e9
+    times = [seconds(lambda: multiply(a, b).numpy()) for _ in range(TIMES)]
+    return 2 * SIZE**3 / np.median(times) / 1e9
 
 
-def timed(function, times):
-    """Calls a function a number of times and returns the seconds of each call."""
-    return [seconds(function) for _ in range(times)]
+def normalized(call, repeats, tokens):
+    """Measures the tokens per second of a call, and GEMM before, between and after the calls.
 
-
-def normalized(calls, tokens):
-    """Measures the tokens per second of calls, and GEMM before, between and after the calls.
-
-    "normalized" is the median speed divided by the median GFLOP/s of GEMM.
+    "normalized" is the median speed divided by the median GFLOP/s of GEMM. The first three calls,
+    which trace the function and fill the caches, are not timed.
     """
+    for _ in range(3):
+        call()
     rates, times = [gemm()], []
-    for part in np.array_split(np.arange(len(calls)), 4):
-        times += [seconds(calls[i]) for i in part]
+    for part in np.array_split(np.arange(repeats), 4):
+        times += [seconds(call) for _ in part]
         rates.append(gemm(warm_up=0.5))
     speed, rate = tokens / np.median(times), np.median(rates)
     return {
-        "tokens_per_second": round(speed, 1),
-        "gemm_gflops": round(float(rate)),
-        "gemm_range": [round(min(rates)), round(max(rates))],
+        "tokens/s": round(speed, 1),
+        "spread": spread(times),
+        "GEMM": round(float(rate)),
+        "GEMM range": f"{min(rates):.0f}-{max(rates):.0f}",
         "normalized": round(speed / rate, 3),
-        "peak_memory_GiB": round(peak_megabytes() / 1024, 2),
+        "peak GiB": round(peak_megabytes() / 1024, 2),
     }
 
 

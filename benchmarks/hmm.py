@@ -11,48 +11,48 @@ decodes the same sentences with the same probabilities in another process; their
 The number in parentheses is the median speed of HMMTagger divided by that of hmmlearn.
 """
 
-import json
+import functools
 import os
-import pathlib
 import sys
 import tempfile
 
 import numpy as np
 
-from benchmarks.in_turns import in_turns
-from benchmarks.rows import add_figures, print_ratios, program_parser
+from benchmarks.runner import Peer, parse, print_machine, print_results, run_of
 from tfreps.data import read_tagged
 from tfreps.models import HMMTagger
 from tfreps.tags import TagSet
 from tfreps.text import Vocabulary
 
-ROWS = "fit", "decode-xla", "decode-graph"
 RANDOM_TAGS, RANDOM_SIZE, RANDOM_SENTENCES = 28, 1795, 3821
 
 
 def main(argv=None):
-    parser = program_parser(
+    about = "CoNLL file of tokens and tags. By default, random sentences are used."
+    options = parse(
+        argv,
         "benchmarks.hmm",
         __doc__,
+        file={"nargs": "?", "help": about},
         repeats=(16, "Number of timed calls."),
         peer_python=(None, "Python with the packages of benchmarks/peers/torch.txt installed."),
     )
-    about = "CoNLL file of tokens and tags. By default, random sentences are used."
-    parser.add_argument("file", nargs="?", help=about)
-    options = parser.parse_args(argv)
+    print_machine("benchmarks.hmm", argv)
     if sys.platform == "linux":  # limits this process, and all that it starts, to one core
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:1])
     tokens, tags, size, names = read(options.file) if options.file else random_text()
     model = HMMTagger(size, names)
     model.fit_counts(tokens, tags)
-    results = []
+    run, number = run_of(options, ["peer_python"]), sum(map(len, tokens))
     with tempfile.TemporaryDirectory() as folder:
-        path = pathlib.Path(folder, "hmm.npz")
+        path = f"{folder}/hmm.npz"
         save_problem(path, model, tokens)
-        for name in ROWS:
-            results.append(measure(name, model, tokens, tags, options, path))
-            print(json.dumps(results[-1]))
-    print_ratios(results)
+        results = [{"row": "fit", **run.cells(lambda: model.fit_counts(tokens, tags), number)}]
+        for name, jit_compile in {"decode-xla": True, "decode-graph": False}.items():
+            decode = functools.partial(model.decode_sentences, tokens, jit_compile=jit_compile)
+            peers = {"hmmlearn": Peer("peer_python", "hmm", (path,))}
+            results.append({"row": name, **run.cells(decode, number, peers)})
+    print_results(results)
     return 0
 
 
@@ -80,21 +80,8 @@ def random_text():
     return [t.tolist() for t in tokens], [t.tolist() for t in tags], RANDOM_SIZE, names
 
 
-def measure(name, model, tokens, tags, options, path):
-    """Measures one row; decoding alternates with hmmlearn, if it is installed."""
-    if name == "fit":
-        calls, command = lambda: model.fit_counts(tokens, tags), None
-    else:
-        calls = lambda: model.decode_sentences(tokens, jit_compile=name == "decode-xla")  # noqa: E731
-        peer = options.peer_python
-        command = [peer, "-m", "benchmarks.peer_hmm", str(path)] if peer else None
-    result = {"row": name, "peers": {}, "ratios": {}}
-    times = in_turns(calls, options.repeats, command)
-    return add_figures(result, sum(map(len, tokens)), *times, "hmmlearn" if command else None)
-
-
 def save_problem(path, model, tokens):
-    """Writes the probabilities of a model and the sentences for benchmarks/peer_hmm.py."""
+    """Writes the probabilities of a model and the sentences for benchmarks/peers/hmm.py."""
     initial, transitions, emissions = (
         np.exp(np.asarray(table, "float64"))
         for table in (model.log_initial, model.log_transitions, np.transpose(model.log_emissions))

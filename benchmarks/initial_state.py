@@ -14,15 +14,14 @@ import pathlib
 import h5py
 import numpy as np
 
-from benchmarks.rows import program_parser
+from benchmarks.runner import parse
 from tfreps.models import BiLM
 from tfreps.text import batch_to_ids
 
 
 def main(argv=None):
-    parser = program_parser("benchmarks.initial_state", __doc__)
-    parser.add_argument("folder", type=pathlib.Path, help="Folder of the bilm-tf fixture.")
-    folder = parser.parse_args(argv).folder
+    given = {"type": pathlib.Path, "help": "Folder of the bilm-tf fixture."}
+    folder = parse(argv, "benchmarks.initial_state", __doc__, folder=given).folder
     lists = json.loads(folder.joinpath("lm_embeddings_sentences.json").read_text(encoding="utf-8"))
     batches = [[lists[row][i].split() for row in range(3)] for i in range(10)]
     expected = [expected_batch(folder, i) for i in range(10)]

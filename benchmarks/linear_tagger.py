@@ -14,13 +14,10 @@ functions and training, but neither imports nor evaluation. tfreps uses two thre
 which has no threads, one.
 """
 
-import json
 import os
-import subprocess
-import tempfile
 import time
 
-from benchmarks import rows
+from benchmarks.runner import THREADS, call_peer, parse, print_machine, print_table
 
 SCHEME = "bmes"
 EPOCHS = 12
@@ -28,15 +25,17 @@ ITERATIONS = 10, 20, 40, 80, 160
 
 
 def main(argv=None):
-    options = rows.program_parser(
+    options = parse(
+        argv,
         "benchmarks.linear_tagger",
         __doc__,
         train=(..., "CoNLL file of tokens and tags."),
         validation=(..., "CoNLL file of tokens and tags, on which both are evaluated."),
         peer_python=(None, "Python with the packages of benchmarks/peers/torch.txt installed."),
-    ).parse_args(argv)
+    )
+    print_machine("benchmarks.linear_tagger", argv)
     for kind in "INTRAOP", "INTEROP":
-        os.environ[f"TF_NUM_{kind}_THREADS"] = str(rows.THREADS)
+        os.environ[f"TF_NUM_{kind}_THREADS"] = str(THREADS)
     from tfreps.data import read_tagged
 
     train, validation = read_tagged(options.train), read_tagged(options.validation)
@@ -44,7 +43,7 @@ def main(argv=None):
     if options.peer_python:
         results += train_crfsuite(train, validation, options.peer_python)
     table = [[name, f"{seconds:.1f}", f"{f1:.4f}"] for name, seconds, f1 in results]
-    rows.print_table("training | seconds | span F1", table)
+    print_table("training | seconds | span F1", table)
     return 0
 
 
@@ -95,19 +94,12 @@ def span_f1(sentences, found):
 
 def train_crfsuite(train, validation, python):
     """Returns a list of `(name, seconds, F1)`, one for each number of iterations."""
-    problem = {
-        "train": [[list(sentence.tokens), list(sentence.tags)] for sentence in train],
-        "validation": [list(sentence.tokens) for sentence in validation],
-    }
-    results = []
-    with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as file:
-        json.dump(problem, file)
-        file.flush()
-        for number in ITERATIONS:
-            command = [python, "-m", "benchmarks.peer_crfsuite", file.name, str(number)]
-            answer = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
-            f1 = span_f1(validation, answer["tags"])
-            results.append((f"CRFsuite, {number} iterations", answer["seconds"], f1))
+    given = [[list(sentence.tokens), list(sentence.tags)] for sentence in train]
+    tokens, results = [list(sentence.tokens) for sentence in validation], []
+    for number in ITERATIONS:
+        answer = call_peer(python, "crfsuite.train_and_tag", given, tokens, number)
+        f1 = span_f1(validation, answer["tags"])
+        results.append((f"CRFsuite, {number} iterations", answer["seconds"], f1))
     return results
 
 

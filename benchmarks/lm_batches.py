@@ -18,14 +18,15 @@ import statistics
 import tempfile
 import time
 
-from benchmarks.rows import program_parser
+from benchmarks.runner import parse, print_machine, spread
 from benchmarks.topics_text import lines, peak_megabytes, write_lines
 from tfreps.data import LMBatches
 from tfreps.text import Vocabulary
 
 
 def main(argv=None):
-    options = program_parser(
+    options = parse(
+        argv,
         "benchmarks.lm_batches",
         __doc__,
         megabytes=(30, "Size of the text in MB."),
@@ -33,7 +34,8 @@ def main(argv=None):
         unroll_steps=(20, "Number of tokens per row."),
         shuffle=(False, "Shuffle the sentences."),
         repeats=(3, "Number of timed passes."),
-    ).parse_args(argv)
+    )
+    print_machine("benchmarks.lm_batches", argv)
     with tempfile.TemporaryDirectory() as folder:
         print(json.dumps(measure(pathlib.Path(folder), options), indent=1))
     return 0
@@ -54,7 +56,7 @@ def measure(folder, options):
     seconds = time.perf_counter() - begin
     return {
         "tokens_per_second": round(statistics.median(rates)),
-        "tokens_per_second_of_each_pass": [round(rate) for rate in rates],
+        "spread": spread(rates),
         "counted_tokens_per_second": round(counted.tokens / seconds),
         "peak_memory_growth_MB": round(grown, 1),
         "unknown_share": round(counted.unknown_tokens / counted.tokens, 4),

@@ -4,8 +4,8 @@
     python -m benchmarks.many_langs_parity --peer-python .venv-peers/many_langs/bin/python
 
 The models have random weights, in the published sizes and in tiny ones; the original writes them
-(benchmarks/peer_many_langs.py). The 200 sentences are in eight scripts, with unknown characters and
-words, empty and long tokens, U+3000 and the names of special entries (many_langs_cases.py). The
+(benchmarks/peers/many_langs.py). The 200 sentences are in eight scripts, with unknown characters
+and words, empty and long tokens, U+3000 and the names of special entries (many_langs_cases.py). The
 numbers in a cell are those of the layers, from the token layer to the last LSTM. "values" are the
 largest absolute values. "alone" and "in batches" are the largest differences between tfreps and the
 original on single sentences and on batches, where the original starts each batch from zero states.
@@ -14,23 +14,30 @@ They must be at most 1e-5. "relative" is the larger of the two, divided by the l
 previous batch, which it uses by default. For models that tfreps does not read, the error must name
 the option.
 
-The second table has the seconds of one sentence and of 32 sentences of 20 tokens of Python's
-documentation at the published sizes. Calls of tfreps and of the original, without gradients,
-alternate; "ratio" is the speed of tfreps divided by that of the original.
+The last table has the tokens per second of one sentence and of 32 sentences of 20 tokens of
+Python's documentation at the published sizes. Calls of tfreps and of the original, without
+gradients, alternate; the ratio is the speed of tfreps divided by that of the original.
 """
 
 import itertools
 import json
 import pathlib
 import statistics
-import subprocess
 import tempfile
 
 import numpy as np
 
-from benchmarks.in_turns import CHECKOUT, in_turns
 from benchmarks.many_langs_cases import CASES, REFUSED, make_sentences, texts, write_case
-from benchmarks.rows import chosen_rows, print_table, program_parser
+from benchmarks.runner import (
+    Peer,
+    Run,
+    call_peer,
+    chosen_rows,
+    parse,
+    print_machine,
+    print_results,
+    print_table,
+)
 
 TOLERANCE = 1e-5
 TIMED = "published sizes"
@@ -38,15 +45,16 @@ SHAPES = (1, 20), (32, 20)
 
 
 def main(argv=None):
-    parser = program_parser(
+    options = parse(
+        argv,
         "benchmarks.many_langs_parity",
         __doc__,
         peer_python=(..., "Python with the packages of benchmarks/peers/many_langs.txt installed."),
         only=("", "Compare only models whose name contains PART.", {"metavar": "PART"}),
         repeats=(16, "Number of timed calls per shape; 0 measures no time."),
     )
-    options = parser.parse_args(argv)
-    chosen = chosen_rows(parser, CASES, options.only)
+    print_machine("benchmarks.many_langs_parity", argv)
+    chosen = chosen_rows(CASES, options.only)
     names = [name for name in chosen if name not in REFUSED]
     gaps = []
     with tempfile.TemporaryDirectory() as folder:
@@ -61,18 +69,9 @@ def main(argv=None):
         )
         print_table("model that tfreps does not read | error", errors)
         if options.repeats and TIMED in names:
-            print_table(
-                "sentences x tokens | distinct | tfreps | original | ratio",
-                times(folder / TIMED, options.repeats, options.peer_python),
-            )
+            run = Run(options.repeats, {"peer_python": options.peer_python})
+            print_results(speed(folder / TIMED, shape, run) for shape in SHAPES)
     return 1 if max(gaps, default=0.0) > TOLERANCE else 0
-
-
-def peer(python, task, folder):
-    command = [python, "-m", "benchmarks.peer_many_langs", task, str(folder)]
-    done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise SystemExit(f"{folder.name} failed in {python}:\n{done.stderr[-3000:]}")
 
 
 def rows_of(names, folder, python, gaps):
@@ -80,7 +79,7 @@ def rows_of(names, folder, python, gaps):
     sentences = json.loads((folder / "sentences.json").read_text("utf-8"))
     for name in names:
         write_case(name, folder / name)
-        peer(python, "vectors", folder / name)
+        call_peer(python, "many_langs.vectors", str(folder / name))
         cells, largest = compared(folder / name, sentences)
         gaps.append(largest)
         yield [name, *cells]
@@ -115,7 +114,7 @@ def refusal(name, folder, python):
     import tfreps
 
     write_case(name, folder / name)
-    peer(python, "weights", folder / name)
+    call_peer(python, "many_langs.weights", str(folder / name))
     try:
         tfreps.load(folder / name)
     except ValueError as error:
@@ -125,23 +124,20 @@ def refusal(name, folder, python):
     raise SystemExit(f"{name}: expected an error that names {REFUSED[name]}; it was loaded.")
 
 
-def times(folder, repeats, python):
-    """Yields the rows of the seconds of tfreps and of the original."""
+def speed(folder, shape, run):
+    """Returns the row of the speeds of tfreps and of the original."""
     import tfreps
 
-    encode = tfreps.load(folder).encode
-    for shape in SHAPES:
-        batches = texts(*shape)
-        distinct = [len({token for text in batch for token in text}) for batch in batches]
-        turns = itertools.cycle(batches)
-        path = folder / "batches.json"
-        path.write_text(json.dumps(batches), "utf-8")
-        command = [python, "-m", "benchmarks.peer_many_langs", "time", str(folder), str(path)]
-        ours, theirs = in_turns(lambda turns=turns: encode(next(turns)), repeats, command)
-        ours, theirs = statistics.median(ours), statistics.median(theirs)
-        share = statistics.mean(distinct) / (shape[0] * shape[1])
-        seconds = f"{ours:.3f}", f"{theirs:.3f}", f"{theirs / ours:.2f}"
-        yield [f"{shape[0]} x {shape[1]}", f"{share:.2f}", *seconds]
+    encode, batches = tfreps.load(folder).encode, texts(*shape)
+    number = shape[0] * shape[1]
+    distinct = [len({token for text in batch for token in text}) for batch in batches]
+    turns, peer = (
+        itertools.cycle(batches),
+        Peer("peer_python", "many_langs", (str(folder), batches)),
+    )
+    cells = run.cells(lambda: encode(next(turns)), number, {"original": peer})
+    share = round(statistics.mean(distinct) / number, 2)
+    return {"sentences x tokens": f"{shape[0]} x {shape[1]}", "distinct": share, **cells}
 
 
 if __name__ == "__main__":

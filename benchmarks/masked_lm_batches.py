@@ -16,21 +16,23 @@ import statistics
 import tempfile
 import time
 
-from benchmarks.rows import program_parser
+from benchmarks.runner import parse, print_machine, spread
 from benchmarks.topics_text import lines, peak_megabytes, write_lines
 from tfreps.data import MaskedLMBatches, read_documents
 from tfreps.text import WordPieceTokenizer
 
 
 def main(argv=None):
-    options = program_parser(
+    options = parse(
+        argv,
         "benchmarks.masked_lm_batches",
         __doc__,
         megabytes=(30, "Size of the text in MB."),
         batch_tokens=(4096, "Maximum number of tokens in a batch, padding included."),
         max_length=(128, "Maximum number of tokens in a text."),
         repeats=(3, "Number of timed epochs."),
-    ).parse_args(argv)
+    )
+    print_machine("benchmarks.masked_lm_batches", argv)
     with tempfile.TemporaryDirectory() as folder:
         print(json.dumps(measure(pathlib.Path(folder), options), indent=1))
     return 0
@@ -53,7 +55,7 @@ def measure(folder, options):
     return {
         "read_tokens_per_second": round(reading),
         "batch_tokens_per_second": round(statistics.median(rates)),
-        "batch_tokens_per_second_of_each_epoch": [round(rate) for rate in rates],
+        "spread": spread(rates),
         "tokens": documents.num_tokens,
         "memory_growth_of_reading_MB": round(grown, 1),
         **vars(options),

@@ -19,8 +19,7 @@ import tempfile
 
 import numpy as np
 
-from benchmarks.in_turns import alternately
-from benchmarks.rows import print_table, program_parser
+from benchmarks.runner import alternately, parse, print_machine, print_table, spread
 
 SIZES = (1, 4, 2), (1, 20, 9), (8, 25, 9), (32, 50, 9), (32, 100, 29), (1, 300, 9)
 FORMATS = "saved_model", "onnx", "litert"
@@ -38,25 +37,31 @@ print(seconds, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1e3)
 
 
 def main(argv=None):
-    options = program_parser(
+    options = parse(
+        argv,
         "benchmarks.portable_exports",
         __doc__,
         repeats=(30, "Number of calls of each format."),
         run=(None, "Run folder of a tagger."),
         text=("Ada Lovelace lived in London .", "Text that starts are measured with."),
         starts=(5, "Number of processes of each format."),
-    ).parse_args(argv)
+    )
+    print_machine("benchmarks.portable_exports", argv)
     rows = []
     for kind in "CRF", "BiLSTM":
         for size in SIZES:
             calls = functions(tagger(kind, size[2]), *size[:2])
-            times = alternately(calls, options.repeats)
+            times = alternately(calls, options.repeats, turns=options.repeats)
             values = [1e3 * statistics.median(times[name]) for name in FORMATS]
             ratios = [f"{values[0] / value:.2f}" for value in values[1:]]
             shape = " x ".join(map(str, size))
-            rows.append([f"{kind}, {shape}", *(f"{value:.2f}" for value in values), *ratios])
+            cells = [f"{v:.2f} {spread(times[n])}" for n, v in zip(FORMATS, values, strict=True)]
+            rows.append([f"{kind}, {shape}", *cells, *ratios])
             print(*rows[-1], sep=" | ", flush=True)
-    print_table("tagger, texts x tokens x tags | SavedModel | ONNX | LiteRT | ratios | ", rows)
+    print_table(
+        "tagger, texts x tokens x tags | SavedModel | ONNX | LiteRT | ratio ONNX | ratio LiteRT",
+        rows,
+    )
     if options.run:
         table = starts(options.run, options.text, options.starts)
         print_table(" | size, MB | seconds to the first answer | memory, MB", table)

@@ -16,11 +16,11 @@ import statistics
 import sys
 import time
 
-from benchmarks import rows
+from benchmarks.runner import run_rows
 
 UNTIMED = 3  # number of first steps, which trace the function and fill the caches
 # Name of a row -> (kind of model, sizes or options, rows, tokens per row).
-ROWS = {
+STEPS = {
     "elmo-tiny-128x20": ("elmo", "elmo_tiny", 128, 20),
     "elmo-tiny-32x20": ("elmo", "elmo_tiny", 32, 20),
     "elmo-small-128x20": ("elmo", "elmo_small", 128, 20),
@@ -55,29 +55,28 @@ ROWS = {
     "classifier-bert-32x64": ("classifier", {"encoder": "bert"}, 32, 64),
     "classifier-bert-1x64": ("classifier", {"encoder": "bert"}, 1, 64),
 }  # fmt: skip
+ROWS = {name: ("step", *row) for name, row in STEPS.items()}
 
 
 def main(argv=None):
-    return rows.run_rows(sys.modules[__name__], ROWS, argv, repeats=12)
+    return run_rows(sys.modules[__name__], argv, repeats=12)
 
 
-def measure(name, repeats):
-    """Measures one row: the median steps of both precisions, which alternate."""
+def step(kind, how, number, length, run):
+    """Runs training steps of both precisions, which alternate."""
     from benchmarks.precision_models import training_step
 
-    kind, how, number, length = ROWS[name]
     steps = [
         training_step(policy, kind, how, number, length) for policy in ("float32", "mixed_bfloat16")
     ]
-    times = [[timed(step) for step in steps] for _ in range(UNTIMED + repeats)][UNTIMED:]
+    times = [[timed(step) for step in steps] for _ in range(UNTIMED + run.repeats)][UNTIMED:]
     medians = [map(statistics.median, zip(*side, strict=True)) for side in zip(*times, strict=True)]
     (full, full_cpu), (half, half_cpu) = medians
     return {
-        "row": name,
         "float32": round(number * length / full),
         "bfloat16": round(number * length / half),
         "ratio": round(full / half, 2),
-        "cpu_ratio": round(full_cpu / half_cpu, 2),
+        "CPU ratio": round(full_cpu / half_cpu, 2),
     }
 
 
@@ -86,16 +85,6 @@ def timed(step):
     begin, cpu = time.perf_counter(), time.process_time()
     step()
     return time.perf_counter() - begin, time.process_time() - cpu
-
-
-def print_results(results):
-    rows.print_table(
-        "row | float32 | bfloat16 | ratio | CPU ratio",
-        [
-            (r["row"], f"{r['float32']:,}", f"{r['bfloat16']:,}", r["ratio"], r["cpu_ratio"])
-            for r in results
-        ],
-    )
 
 
 if __name__ == "__main__":

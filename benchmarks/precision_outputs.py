@@ -16,7 +16,7 @@ import shutil
 import tempfile
 import types
 
-from benchmarks.rows import print_table, program_parser
+from benchmarks.runner import parse, print_table
 
 POLICY = "mixed_bfloat16"
 COLUMNS = "run | outputs | changed | spans | in one | float32 | bfloat16 | probability"
@@ -25,7 +25,7 @@ COLUMNS = "run | outputs | changed | spans | in one | float32 | bfloat16 | proba
 def main(argv=None):
     about = "Run folders of taggers or classifiers, with the validation data in place."
     runs = (..., about, {"nargs": "+", "metavar": "RUN"})
-    options = program_parser("benchmarks.precision_outputs", __doc__, runs=runs).parse_args(argv)
+    options = parse(argv, "benchmarks.precision_outputs", __doc__, runs=runs)
     print_table(COLUMNS, [measure(run) for run in options.runs])
     return 0
 

@@ -24,14 +24,13 @@ import subprocess
 import sys
 
 from benchmarks.domains import DOMAINS, encoding_of, train_files
-from benchmarks.rows import program_parser
+from benchmarks.runner import call_peer, parse
 from benchmarks.trainings import train_once
 from tfreps._src.files.atomic_files import write_text
 from tfreps._src.text.tokenizers import tokenize
 from tfreps.data import read_labeled, read_tagged
 
 PARTS = "train", "test"
-WORD2VEC = pathlib.Path(__file__).with_name("peer_word2vec.py")
 EPOCHS = 4.0
 # Table -> name of a BERT model -> options of pretrain-bert, and for each stage of training the
 # maximum tokens per text, the tokens per batch and the number of epochs.
@@ -49,9 +48,11 @@ BERTS = {
 
 
 def main(argv=None):
-    parser = program_parser(
+    options = parse(
+        argv,
         "benchmarks.pretraining",
         __doc__,
+        table={"choices": TABLES, "help": "Table whose inputs to create."},
         data=(..., "Folder of the data sets."),
         runs=(..., "Folder for the run folders. Finished runs in it are not repeated."),
         only=(None, "Kind of input to create. Defaults to all.",
@@ -59,8 +60,6 @@ def main(argv=None):
         peer_python=(None, "Python interpreter with the packages of benchmarks/peers/torch.txt."),
         epochs=(EPOCHS, "Number of passes over the training text of the biLM."),
     )  # fmt: skip
-    parser.add_argument("table", choices=TABLES, help="Table whose inputs to create.")
-    options = parser.parse_args(argv)
     folder = pathlib.Path(options.runs, f"{options.table}-inputs")
     folder.mkdir(parents=True, exist_ok=True)
     write_texts, models = TABLES[options.table]
@@ -119,9 +118,9 @@ def vectors(options, folder):
             "Word vectors need --peer-python. Give it, or create other inputs with --only elmo or "
             "--only bert."
         )
-    more = ("--dim", "200", "--epochs", "15") if options.table == "fdu_mtl" else ()
+    dim, epochs = (200, 15) if options.table == "fdu_mtl" else (100, 5)
     files = str(folder / "train.txt"), str(folder / "vectors.txt")
-    run(options.peer_python, str(WORD2VEC), *files, *more)
+    call_peer(options.peer_python, "word2vec.train", *files, dim, epochs)
 
 
 def elmo(options, folder):
@@ -194,10 +193,7 @@ def train(*words, folder):
 
 
 def tfreps(*words):
-    run(sys.executable, "-m", "tfreps", *map(str, words))
-
-
-def run(*command):
+    command = [sys.executable, "-m", "tfreps", *map(str, words)]
     print(" ".join(command), flush=True)
     subprocess.run(command, check=True)
 

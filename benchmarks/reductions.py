@@ -5,7 +5,7 @@ import contextlib
 import numpy as np
 import tensorflow as tf
 
-from benchmarks.gemm import timed
+from benchmarks.runner import alternately
 from tfreps._src.layers.ops.replicas import num_replicas, sum_over_replicas
 from tfreps._src.models import bilm_pretrainer
 from tfreps._src.optimizers import summed_gradients
@@ -62,7 +62,7 @@ def seconds_to_reduce(strategy, gradients, times, dtype=None):
     """
     run = tf.function(lambda given: strategy.run(reduce_all, args=(given, dtype)), autograph=False)
     call = lambda: strategy.experimental_local_results(run(gradients))[0].numpy()  # noqa: E731
-    return float(np.median(timed(call, times + 2)[2:]))
+    return float(np.median(alternately({"sum": call}, times)["sum"]))
 
 
 def reduce_all(gradients, dtype):

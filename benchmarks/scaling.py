@@ -20,7 +20,7 @@ import pathlib
 import sys
 import tempfile
 
-from benchmarks.rows import print_table, program_parser
+from benchmarks.runner import parse, print_machine, print_table, usage_error
 from tfreps.training.workers.local_workers import (
     THREADS,
     local_addresses,
@@ -34,10 +34,11 @@ COUNTED_STEPS = 3
 
 
 def main(argv=None):
-    options = parse(argv)
+    options = read_options(argv)
     if options.measure:
         measure(options)
         return 0
+    print_machine(PROGRAM, argv)
     print(f"{threads_per_worker(1)} cores, 1 thread per worker")
     results = []
     for model in options.model:
@@ -48,8 +49,9 @@ def main(argv=None):
     return 0
 
 
-def parse(argv):
-    parser = program_parser(
+def read_options(argv):
+    options = parse(
+        argv,
         PROGRAM,
         __doc__,
         workers=([1, 2, 4], "Numbers of workers to measure."),
@@ -62,10 +64,9 @@ def parse(argv):
         ),
         result=(None, "File to which worker 0 writes its result with --measure."),
     )  # fmt: skip
-    options = parser.parse_args(argv)
     for workers in options.workers:
         if workers < 1 or options.rows % workers:
-            parser.error(f"--workers must divide --rows, {options.rows}; got {workers}.")
+            usage_error(f"--workers must divide --rows, {options.rows}; got {workers}.")
     return options
 
 

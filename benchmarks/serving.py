@@ -20,7 +20,7 @@ import threading
 import time
 
 from benchmarks.processes import resident_mb
-from benchmarks.rows import print_table, program_parser
+from benchmarks.runner import parse, print_machine, print_table
 from benchmarks.serving_arrivals import run_arrivals
 from benchmarks.serving_load import (
     grpc_client,
@@ -45,7 +45,8 @@ HERE = "model in this process"
 
 
 def main(argv=None):
-    options = program_parser(
+    options = parse(
+        argv,
         "benchmarks.serving",
         __doc__,
         export=(None, "Folder of an exported model that reads text and has one version. By "
@@ -54,7 +55,8 @@ def main(argv=None):
         seconds=(5.0, "Number of seconds per row."),
         requests=(LAST, "Number of requests in the memory test."),
         only=(None, "Parts to run. Defaults to all.", {"nargs": "+", "choices": PARTS}),
-    ).parse_args(argv)  # fmt: skip
+    )  # fmt: skip
+    print_machine("benchmarks.serving", argv)
     with tempfile.TemporaryDirectory() as folder:
         export = pathlib.Path(folder, "tagger")
         if options.export:

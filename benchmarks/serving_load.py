@@ -9,7 +9,7 @@ import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from typing import NamedTuple
 
-from benchmarks import peer_loop
+from benchmarks.peers import loop
 
 MOST_PROCESSES = 16
 START = None  # in a process of `run_processes`, the barrier at which all clients wait
@@ -171,5 +171,5 @@ def times_of(call, seconds):
         call()
     until, found = time.perf_counter() + seconds, []
     while time.perf_counter() < until:
-        found.append(peer_loop.seconds(call))
+        found.append(loop.seconds(call))
     return found

@@ -15,14 +15,14 @@ columns are described in benchmarks/elmo.py.
 
 import sys
 
-from benchmarks import rows
+from benchmarks.runner import run_rows
 
 UNITS, STEPS, BATCH, LENGTH = 300, 7, 32, 30
 FORMS = {
     "article": {"initial_state": "zeros", "boundary": "zeros"},
     "paper": {},
 }
-# Name of a row -> (task, form, precision, normalized speed of the article's code).
+# Name of a row -> (function, form, precision, normalized speed of the article's code).
 ROWS = {
     "train-32x30-float32": ("train", "article", "float32", 3.3),
     "train-32x30-bfloat16": ("train", "article", "mixed_bfloat16", 3.3),
@@ -36,32 +36,21 @@ ROWS = {
 
 
 def main(argv=None):
-    return rows.run_rows(sys.modules[__name__], ROWS, argv, repeats=40)
+    return run_rows(sys.modules[__name__], argv, repeats=40)
 
 
-def measure(name, repeats):
-    """Measures one row: the median over batches."""
-    from benchmarks.gemm import normalized, timed
-
-    task, form, precision, peer = ROWS[name]
-    call = {"train": make_train, "encode": make_encode}[task](form, precision)
-    timed(call, 3)  # the first calls trace the function and fill the caches
-    result = {"row": name, **normalized([call] * repeats, BATCH * LENGTH)}
-    return {**result, "ratio_to_article": round(result["normalized"] / peer, 2)}
-
-
-def make_encode(form, precision):
-    """Returns a function that encodes one batch."""
+def encode(form, precision, article, run):
+    """Encodes one batch."""
     import tensorflow as tf
 
     layer, inputs, mask = make_layer(form, precision)
     specs = [tf.TensorSpec([None, None, UNITS]), tf.TensorSpec([None, None], "bool")]
-    encode = tf.function(lambda x, mask: layer(x, mask=mask), input_signature=specs)
-    return lambda: encode(inputs, mask)[0].numpy()
+    graph = tf.function(lambda x, mask: layer(x, mask=mask), input_signature=specs)
+    return cells(lambda: graph(inputs, mask)[0].numpy(), article, run)
 
 
-def make_train(form, precision):
-    """Returns a function that runs one training step, as `fit` does."""
+def train(form, precision, article, run):
+    """Runs one training step, as `fit` does."""
     import keras
     import tensorflow as tf
 
@@ -74,7 +63,15 @@ def make_train(form, precision):
     model.optimizer.build(model.trainable_variables)
     labels = tf.constant([0, 1] * (BATCH // 2))
     step = tf.function(lambda: model.train_step(((inputs, mask), labels))["loss"])
-    return lambda: step().numpy()
+    return cells(lambda: step().numpy(), article, run)
+
+
+def cells(call, article, run):
+    """Returns the cells of a row, with the quotient of its speed and that of the article."""
+    from benchmarks.gemm import normalized
+
+    found = normalized(call, run.repeats, BATCH * LENGTH)
+    return found | {"x the article's": round(found["normalized"] / article, 2)}
 
 
 def make_layer(form, precision):
@@ -88,15 +85,6 @@ def make_layer(form, precision):
     layer = SLSTM(UNITS, num_steps=STEPS, dtype=precision, **FORMS[form])
     layer.build([None, None, UNITS])
     return layer, tf.random.normal([BATCH, LENGTH, UNITS]), tf.ones([BATCH, LENGTH], "bool")
-
-
-def print_results(results):
-    table = []
-    for r in results:
-        speed = r["row"], f"{r['tokens_per_second']:,.0f}", r["gemm_gflops"], r["normalized"]
-        table.append([*speed, r["ratio_to_article"], r["peak_memory_GiB"]])
-    headings = "row | tokens/s | GEMM | normalized | x the article's | peak GiB"
-    rows.print_table(headings, table)
 
 
 if __name__ == "__main__":

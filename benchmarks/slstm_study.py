@@ -14,7 +14,7 @@ import pathlib
 import time
 
 from benchmarks.domains import DOMAINS, encoding_of
-from benchmarks.rows import program_parser
+from benchmarks.runner import parse
 from benchmarks.trainings import run_folder, train_once
 from tfreps import load
 from tfreps.data import read_labeled
@@ -53,14 +53,15 @@ LENGTHS = (0, 50, 100, 150, 257)
 
 
 def main(argv=None):
-    options = program_parser(
+    options = parse(
+        argv,
         "benchmarks.slstm_study",
         __doc__,
         data=(..., "Folder of the data sets."),
         runs=(..., "Folder for the run folders. Finished runs in it are not repeated."),
         domain=("camera_photo", "Domain of fdu_mtl.", {"choices": DOMAINS}),
         plots=(None, "Folder to which to write the two plots. Defaults to that of --runs."),
-    ).parse_args(argv)
+    )
     results = {}
     for name, flags in ROWS.items():
         results[name] = train(options, name, flags)

@@ -10,14 +10,17 @@ spans that are right if the model is calibrated, and the expected calibration er
 read with the options of the run's training data.
 """
 
-from benchmarks import rows
+from benchmarks.runner import parse, print_table
 
 
 def main(argv=None):
-    parser = rows.program_parser("benchmarks.span_confidence", __doc__)
-    parser.add_argument("run", help="Run folder of a tagger whose tags have a scheme.")
-    parser.add_argument("data", nargs="+", help="Files with tagged sentences.")
-    options = parser.parse_args(argv)
+    options = parse(
+        argv,
+        "benchmarks.span_confidence",
+        __doc__,
+        run={"help": "Run folder of a tagger whose tags have a scheme."},
+        data={"nargs": "+", "help": "Files with tagged sentences."},
+    )
     from tfreps._src.cli.tagged_files import read_tagged_files
     from tfreps._src.inference.loading import load_as
     from tfreps.inference import TextTagger
@@ -53,7 +56,7 @@ def print_results(confidences, is_right):
         [name, f"{sum(values) / count:.4f}", f"{calibration_error(values, is_right):.4f}"]
         for name, values in confidences.items()
     ]
-    rows.print_table("confidence | mean | expected calibration error", table)
+    print_table("confidence | mean | expected calibration error", table)
 
 
 if __name__ == "__main__":

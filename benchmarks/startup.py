@@ -19,7 +19,7 @@ import subprocess
 import sys
 import time
 
-from benchmarks.rows import chosen_rows, print_table, program_parser
+from benchmarks.runner import chosen_rows, parse, print_machine, print_results, spread
 from tfreps._src.cli.commands import COMMANDS
 
 LINE = "The function returns a list of names ."
@@ -53,7 +53,8 @@ print(*(end - begin for begin, end in zip(times, times[1:])), sep="\\n")
 
 
 def main(argv=None):
-    parser = program_parser(
+    options = parse(
+        argv,
         "benchmarks.startup",
         __doc__,
         only=("", "Measure only rows whose name contains PART.", {"metavar": "PART"}),
@@ -63,22 +64,24 @@ def main(argv=None):
         cpu=(False, "Measure CPU seconds instead of elapsed seconds."),
         before=(None, "Python interpreter of another installation of tfreps."),
     )
-    options = parser.parse_args(argv)
+    print_machine("benchmarks.startup", argv)
     sides = [sys.executable, *([options.before] if options.before else [])]
     found = commands(options)
-    found = {name: found[name] for name in chosen_rows(parser, found, options.only)}
+    found = {name: found[name] for name in chosen_rows(found, options.only)}
     seconds = {}
     for _ in range(options.repeats):
         for name, arguments in found.items():
             for side, python in enumerate(sides):
                 for row, value in run(name, [python, *arguments], options.cpu).items():
                     seconds.setdefault(row, ([], []))[side].append(value)
-    table = []
+    results = []
     for row, pair in seconds.items():
         now, *before = (statistics.median(values) for values in pair if values)
-        more = [f"{before[0]:.2f}", f"{before[0] / now:.2f}"] if before else ["-", "-"]
-        table.append([row, f"{now:.2f}", *more])
-    print_table("row | seconds | before | before / now", table)
+        cells = {"row": row, "seconds": f"{now:.2f}", "spread": spread(pair[0])}
+        for value in before:
+            cells |= {"before": f"{value:.2f}", "before / now": f"{value / now:.2f}"}
+        results.append(cells)
+    print_results(results)
     return 0
 
 

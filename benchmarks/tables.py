@@ -18,7 +18,7 @@ import pathlib
 import statistics
 
 from benchmarks.domains import DOMAINS, encoding_of
-from benchmarks.rows import chosen_rows, print_table, program_parser
+from benchmarks.runner import chosen_rows, parse, print_table
 from benchmarks.trainings import run_folder, train_once
 
 NER = (
@@ -239,9 +239,11 @@ COLUMNS = {
 
 
 def main(argv=None):
-    parser = program_parser(
+    options = parse(
+        argv,
         "benchmarks.tables",
         __doc__,
+        table={"choices": TABLES, "help": "Table to train and print."},
         data=(..., "Folder of the data sets."),
         runs=(..., "Folder for the run folders. Finished runs in it are not repeated."),
         vectors=(None, "File of published word vectors, such as glove.6B.50d.txt."),
@@ -251,12 +253,10 @@ def main(argv=None):
         seeds=(3, "Maximum number of seeds per row."),
         domains=(list(DOMAINS), "Domains of fdu_mtl.", {"choices": DOMAINS}),
     )  # fmt: skip
-    parser.add_argument("table", choices=TABLES, help="Table to train and print.")
-    options = parser.parse_args(argv)
     results = {}
     table = TABLES[options.table]
     names = [options.only] if options.only in table else table
-    for name in chosen_rows(parser, names, options.only):
+    for name in chosen_rows(names, options.only):
         command, seeds = table[name]
         if missing := missing_files(command, options):
             print(f"{name}: left out, because {' and '.join(missing)} is not given.", flush=True)

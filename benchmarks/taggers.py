@@ -18,20 +18,19 @@ overhead of a call.
     viterbi-graph   a call of a `tf.function` that decodes without XLA, as exports do
     viterbi-function    the same with XLA
 
-The row "stream" decodes 200 batches of sentences of many lengths, and "seconds" contains all
-compilations.
+The row "stream" decodes 200 batches of sentences of many lengths. "Seconds" contains all
+compilations, and "over 0.1 s" is the number of calls that took longer.
 """
 
 import sys
 import time
 
-from benchmarks import rows
-from benchmarks.in_turns import in_turns
+from benchmarks.runner import THREADS, Peer, run_rows
 
 XLA, PLAIN = {"jit_compile": "auto"}, {"jit_compile": False}
 GRAPH = {"jit_compile": False, "graph": True}
 FOLLOW = {"jit_compile": "auto", "scale": 60.0, "follow_themselves": True}
-# Name of a row -> (task, sentences, tokens, tags, options).
+# Name of a row -> (function, sentences, tokens, tags, options).
 ROWS = {
     "viterbi-graph-32x50x9": ("viterbi", 32, 50, 9, GRAPH),
     "viterbi-graph-32x100x29": ("viterbi", 32, 100, 29, GRAPH),
@@ -55,40 +54,28 @@ ROWS = {
     "stream-function": ("stream", 32, 120, 9, {"jit_compile": True, "graph": True}),
 }
 STREAM = 200  # number of batches that the task `stream` computes
-PEERS = {"peer_python": "the packages of benchmarks/peers/torch.txt"}
-LIBRARIES = {"delft": "DeLFT", "pytorch-crf": "pytorch-crf"}
+PYTHONS = {"peer_python": "the packages of benchmarks/peers/torch.txt"}
 
 
 def main(argv=None):
-    return rows.run_rows(sys.modules[__name__], ROWS, argv, repeats=800, peers=PEERS)
+    return run_rows(sys.modules[__name__], argv, repeats=800, pythons=PYTHONS)
 
 
-def measure(name, repeats, peer_python=None):
-    """Measures one row: medians over batches, alternating with each library, if there is a peer."""
-    what, *sizes, how = ROWS[name]
-    if what == "stream":
-        return {"row": name, **stream(*sizes, **how)}
-    call = {"loss": make_loss, "viterbi": make_viterbi}[what](*sizes, **how)
-    tokens = sizes[0] * sizes[1]
-    result = {"row": name, "peers": {}, "ratios": {}}
-    given = [*map(str, sizes), str(how.get("scale", 1.0)), str(rows.THREADS)]
-    for library, title in LIBRARIES.items() if peer_python else [(None, None)]:
-        command = None
-        if library:
-            command = [peer_python, "-m", "benchmarks.peer_crf", library, what, *given]
-        rows.add_figures(result, tokens, *in_turns(call, repeats, command), title)
-    return result
+def peers_of(*job):
+    """Returns the calls of the other libraries: the task, the sizes and the scale of a row."""
+    names = {"delft": "DeLFT", "pytorch-crf": "pytorch-crf"}
+    return {
+        title: Peer("peer_python", "crf", (library, *job, THREADS))
+        for library, title in names.items()
+    }
 
 
-def make_loss(sentences, tokens, tags, jit_compile, scale=1.0, follow_themselves=False):
-    """Returns a function that computes the loss and its gradient in a graph.
-
-    With `follow_themselves`, each tag may be followed only by the same tag.
-    """
+def loss(sentences, tokens, tags, how, run):
+    """Computes the loss and its gradient in a graph."""
     import tensorflow as tf
 
     sizes = sentences, tokens, tags
-    emissions, mask, crf = random_inputs(*sizes, scale, follow_themselves, jit_compile)
+    emissions, mask, crf = random_inputs(*sizes, **how)
     gold = tf.zeros([sentences, tokens], "int32")
 
     @tf.function
@@ -98,17 +85,19 @@ def make_loss(sentences, tokens, tags, jit_compile, scale=1.0, follow_themselves
             loss = crf.loss(emissions, gold, mask)
         return tape.gradient(loss, [emissions, *(w.value for w in crf.trainable_variables)])
 
-    return lambda: step(emissions)[0].numpy()
+    peers = peers_of("loss", *sizes, how.get("scale", 1.0))
+    return run.cells(lambda: step(emissions)[0].numpy(), sentences * tokens, peers)
 
 
-def make_viterbi(sentences, tokens, tags, jit_compile, graph=False):
-    """Returns a function that decodes, eagerly or in a graph, as `predict` and exports do."""
-    emissions, mask, crf = random_inputs(sentences, tokens, tags)
-    decode = make_decode(crf, jit_compile, graph)
-    return lambda: decode(emissions, mask)[0].numpy()
+def viterbi(sentences, tokens, tags, how, run):
+    """Decodes, eagerly or in a graph, as `predict` and exports do."""
+    sizes = sentences, tokens, tags
+    emissions, mask, crf = random_inputs(*sizes)
+    decode, peers = make_decode(crf, **how), peers_of("viterbi", *sizes, 1.0)
+    return run.cells(lambda: decode(emissions, mask)[0].numpy(), sentences * tokens, peers)
 
 
-def make_decode(crf, jit_compile, graph):
+def make_decode(crf, jit_compile, graph=False):
     import tensorflow as tf
 
     def decode(emissions, mask):
@@ -117,14 +106,14 @@ def make_decode(crf, jit_compile, graph):
     return tf.function(decode, reduce_retracing=True) if graph else decode
 
 
-def stream(sentences, longest, tags, jit_compile, graph=False):
+def stream(sentences, longest, tags, how, run):
     """Measures the seconds to decode batches of many shapes, including all compilations."""
     import numpy as np
     import tensorflow as tf
 
     rng = np.random.default_rng(0)
     _, _, crf = random_inputs(1, 1, tags)
-    decode = make_decode(crf, jit_compile, graph)
+    decode = make_decode(crf, **how)
     times, shapes = [], set()
     for number in range(STREAM):
         rows = sentences if number % 10 else sentences // 2 + 1
@@ -136,10 +125,14 @@ def stream(sentences, longest, tags, jit_compile, graph=False):
         times.append(time.perf_counter() - start)
         shapes.add(mask.shape)
     slow = sum(seconds > 0.1 for seconds in times)
-    return {"seconds": sum(times), "num_shapes": len(shapes), "calls_over_0.1_s": slow}
+    return {"batches": STREAM, "shapes": len(shapes), "seconds": sum(times), "over 0.1 s": slow}
 
 
 def random_inputs(sentences, tokens, tags, scale=1.0, follow_themselves=False, jit_compile="auto"):
+    """Returns random scores, their mask and a CRF.
+
+    With `follow_themselves`, each tag may be followed only by the same tag.
+    """
     import numpy as np
     import tensorflow as tf
 
@@ -154,16 +147,6 @@ def random_inputs(sentences, tokens, tags, scale=1.0, follow_themselves=False, j
     emissions = scale * np.random.default_rng(0).normal(size=[sentences, tokens, tags])
     crf.build(emissions.shape)
     return tf.constant(emissions, "float32"), tf.ones([sentences, tokens], "bool"), crf
-
-
-def print_results(results):
-    for r in results:
-        if "seconds" in r:
-            print(
-                f"{r['row']}: {r['seconds']:.1f} s for {STREAM} batches of {r['num_shapes']} "
-                f"shapes; {r['calls_over_0.1_s']} calls took more than 0.1 s"
-            )
-    rows.print_ratios([r for r in results if "seconds" not in r])
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ import tempfile
 import threading
 import urllib.request
 
-from benchmarks.rows import chosen_rows, print_table, program_parser
+from benchmarks.runner import chosen_rows, parse, print_table
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDERS = "tfreps", "training", "serving"
@@ -33,14 +33,14 @@ WALKS = (
 
 
 def main(argv=None):
-    parser = program_parser(
+    options = parse(
+        argv,
         "benchmarks.walks",
         __doc__,
         only=("", "Print only walks whose name contains PART.", {"metavar": "PART"}),
         list=(False, "List the functions of each walk."),
     )
-    options = parser.parse_args(argv)
-    chosen = chosen_rows(parser, WALKS, options.only)
+    chosen = chosen_rows(WALKS, options.only)
     with tempfile.TemporaryDirectory() as folder:
         walks = measure(pathlib.Path(folder))
     for name in chosen if options.list else ():

@@ -12,8 +12,7 @@ it computes takes their sum.
 
 import statistics
 
-from benchmarks.in_turns import alternately
-from benchmarks.rows import print_table, program_parser
+from benchmarks.runner import alternately, parse, print_machine, print_results, spread
 
 INNER, COLUMNS = 512, 16384
 ZEROS = 32  # columns that `widened` of tfreps appends to a kernel
@@ -25,27 +24,29 @@ def main(argv=None):
 
     from benchmarks.gemm import gemm
 
-    options = program_parser(
+    options = parse(
+        argv,
         "benchmarks.wide_matmul",
         __doc__,
         rows=(32, "Number of rows."),
         repeats=(30, "Number of timed calls of each form."),
-    ).parse_args(argv)
+    )
+    print_machine("benchmarks.wide_matmul", argv)
     rng = tf.random.Generator.from_seed(1)
     x, kernel = rng.normal([options.rows, INNER]), rng.normal([INNER, COLUMNS])
     largest = tf.function(tf.reduce_max)
     forms = {name: make(x, kernel) for name, make in make_forms().items()}
     calls = {"read": lambda: largest(kernel).numpy(), **forms}
-    times = alternately(calls, options.repeats)
+    times = alternately(calls, options.repeats, turns=options.repeats)
     medians = {name: statistics.median(found) for name, found in times.items()}
     flop = 2 * options.rows * INNER * COLUMNS
     print(
         f"{options.rows} rows: read {1000 * medians.pop('read'):.2f} ms, "
         f"multiply {flop / gemm() / 1e6:.2f} ms"
     )
-    print_table(
-        "form | ms | GFLOP/s",
-        [(n, f"{1000 * t:.2f}", f"{flop / t / 1e9:.0f}") for n, t in medians.items()],
+    print_results(
+        {"form": name, "ms": 1000 * t, "spread": spread(times[name]), "GFLOP/s": flop / t / 1e9}
+        for name, t in medians.items()
     )
     return 0
 

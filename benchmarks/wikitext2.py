@@ -20,7 +20,7 @@ import tempfile
 import time
 
 from benchmarks.gemm import gemm
-from benchmarks.rows import program_parser
+from benchmarks.runner import parse
 
 TRAIN = (
     *("--filters", "[[1,32],[2,32],[3,64],[4,128],[5,256]]", "--num-highways", "1"),
@@ -31,14 +31,14 @@ MEASURE = ("--carry-state", "--batch-size", "32", "--unroll-steps", "1")
 
 
 def main(argv=None):
-    parser = program_parser(
+    options = parse(
+        argv,
         "benchmarks.wikitext2",
         __doc__,
+        text={"help": "Validation text of WikiText-2 (valid.txt)."},
         seeds=(3, "Number of runs, each with its own seed."),
         precision=("float32", "Precision of training.", {"choices": ["float32", "bfloat16"]}),
     )
-    parser.add_argument("text", help="Validation text of WikiText-2 (valid.txt).")
-    options = parser.parse_args(argv)
     results = []
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)

@@ -246,12 +246,13 @@ def test_importing_the_models_registers_all_that_a_saved_model_may_name():
 
 def test_benchmarks_import_no_other_benchmark():
     """They may share a file of benchmarks/ that has no `main`."""
-    shared = {f.stem for f in sources("benchmarks") if "\ndef main(" not in read(f)}
+    files = [path for path in sources("benchmarks") if "\ndef main(" not in read(path)]
+    shared = tuple(f"{'.'.join(path.with_suffix('').parts)}." for path in files)
     wrong = []
     for path in sources("benchmarks"):
         for name in imported_names(path):
-            folder, *rest = name.split(".")
-            if folder in WINGS or folder == "benchmarks" and rest and rest[0] not in shared:
+            folder = name.partition(".")[0]
+            if folder in WINGS or folder == "benchmarks" and not f"{name}.".startswith(shared):
                 wrong.append(f"{path} imports {name}")
     assert wrong == []
 

@@ -1,6 +1,7 @@
 """Tests that the comparison finds differences, without PyTorch."""
 
 import json
+import pathlib
 
 import numpy as np
 import pytest
@@ -21,8 +22,9 @@ KINDS = "BertForMaskedLM", bert_parity.NEXT
 def peer(monkeypatch):
     """Replaces transformers: writes checkpoints in its layout, with outputs of tfreps."""
 
-    def run(python, task, folder):
-        if task == "make":
+    def run(python, function, folder):
+        folder = pathlib.Path(folder)
+        if function == "bert_cases.make":
             (folder / "expected").mkdir(parents=True)
             for case in all_cases():
                 write(case, folder / folder_name(case))
@@ -48,7 +50,7 @@ def peer(monkeypatch):
     ]
     monkeypatch.setattr(bert_parity, "all_cases", lambda: cases)
     monkeypatch.setitem(globals(), "all_cases", lambda: cases)
-    monkeypatch.setattr(bert_parity, "peer", run)
+    monkeypatch.setattr(bert_parity, "call_peer", run)
     monkeypatch.setattr(bert_parity, "aespresso", lambda folder: [0.0])
     monkeypatch.setattr(bert_parity, "raw_texts", lambda folder: [0.0])
 

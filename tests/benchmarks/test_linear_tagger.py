@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from benchmarks import linear_tagger, peer_crfsuite
+from benchmarks import linear_tagger
+from benchmarks.peers import crfsuite
 
 
 @pytest.mark.slow
@@ -13,22 +14,24 @@ def test_both_sides_are_measured(tmp_path, monkeypatch, capsys):
     path = tmp_path / "train.conll"
     path.write_text("\n".join(lines * 20))
     monkeypatch.setattr(linear_tagger, "EPOCHS", 3)
-    asked = []
-    monkeypatch.setattr(
-        linear_tagger,
-        "train_crfsuite",
-        lambda train, validation, python: asked.append(python) or [("CRFsuite, 10", 0.25, 0.5)],
-    )
+    monkeypatch.setattr(linear_tagger, "ITERATIONS", [10])
+
+    def call_peer(python, function, train, tokens, iterations):
+        assert (python, function, iterations) == ("python", "crfsuite.train_and_tag", 10)
+        assert train[0] == [["the", "red", "car"], ["O", "B-X", "E-X"]]
+        return {"seconds": 0.25, "tags": [["O"] * len(sentence) for sentence in tokens]}
+
+    monkeypatch.setattr(linear_tagger, "call_peer", call_peer)
     words = ["--train", str(path), "--validation", str(path), "--peer-python", "python"]
     assert linear_tagger.main(words) == 0
     output = capsys.readouterr().out
-    assert asked == ["python"] and "| CRFsuite, 10 | 0.2 | 0.5000 |" in output
+    assert "| CRFsuite, 10 iterations | 0.2 | 0.0000 |" in output
     ours = re.findall(r"\| tfreps, \d epochs \| ([\d.]+) \| ([\d.]+) \|", output)
     assert len(ours) == 3 and ours[-1][1] == "1.0000"
 
 
 def test_features_are_those_of_the_linear_encoder():
-    assert peer_crfsuite.features(["a", "b"]) == [
+    assert crfsuite.features(["a", "b"]) == [
         ["-2=<s>", "-1=<s>", "0=a", "1=b", "2=</s>", "-1,0=<s>|a", "0,1=a|b"],
         ["-2=<s>", "-1=a", "0=b", "1=</s>", "2=</s>", "-1,0=a|b", "0,1=b|</s>"],
     ]

@@ -1,12 +1,13 @@
 """Tests that the comparison finds differences, without PyTorch, and what its sentences contain."""
 
+import pathlib
 import shutil
 
 import numpy as np
 import pytest
 
 import tfreps
-from benchmarks import many_langs_cases, many_langs_parity
+from benchmarks import many_langs_cases, many_langs_parity, runner
 from benchmarks.many_langs_cases import CASES, REFUSED
 from tests.convert.many_langs_fixture import FOLDER, SENTENCES
 from tfreps._src.convert.many_langs_files import read_characters, read_config, read_words
@@ -23,8 +24,9 @@ def added(monkeypatch):
             path = folder / "configs/cnn.json"
             path.write_text(path.read_text("utf-8").replace('"elmo"', '"lstm"'), "utf-8")
 
-    def peer(python, task, folder):
-        if task == "vectors":
+    def call_peer(python, function, folder):
+        if function == "many_langs.vectors":
+            folder = pathlib.Path(folder)
             found = np.concatenate(tfreps.load(folder).encode(SENTENCES), axis=1)
             np.savez(folder / "vectors.npz", **{name: found + x for name, x in offsets.items()})
 
@@ -32,7 +34,7 @@ def added(monkeypatch):
     monkeypatch.setattr(many_langs_parity, "REFUSED", {"plain": "encoder.name"})
     monkeypatch.setattr(many_langs_parity, "write_case", write)
     monkeypatch.setattr(many_langs_parity, "make_sentences", lambda: SENTENCES)
-    monkeypatch.setattr(many_langs_parity, "peer", peer)
+    monkeypatch.setattr(many_langs_parity, "call_peer", call_peer)
     return offsets
 
 
@@ -56,22 +58,20 @@ def test_a_model_that_tfreps_reads_by_mistake(added, monkeypatch, tmp_path):
 
 
 @pytest.mark.slow
-def test_times(added, monkeypatch, tmp_path):
+def test_speed(added, monkeypatch, tmp_path):
     many_langs_parity.write_case("words", tmp_path / "model")
-    commands = []
 
-    def in_turns(call, repeats, command):
-        commands.append(command)
+    def alternately(calls, repeats, pythons):
+        call, peer = calls.values()
         assert [vectors.shape for vectors in call()][0] == (3, 20, 8)
-        return [1.0, 2.0, 3.0], [3.0] * repeats
+        assert (peer.file, peer.arguments[0]) == ("many_langs", str(tmp_path / "model"))
+        return {"tfreps": [1.0, 2.0, 3.0], "original": [3.0] * repeats}
 
-    monkeypatch.setattr(many_langs_parity, "in_turns", in_turns)
-    rows = [*many_langs_parity.times(tmp_path / "model", 3, "none")]
-    assert [(shape, *seconds) for shape, _, *seconds in rows] == [
-        ("1 x 20", "2.000", "3.000", "1.50"),
-        ("32 x 20", "2.000", "3.000", "1.50"),
-    ]
-    assert commands[1][3:] == ["time", *(f"{tmp_path}/model{end}" for end in ("", "/batches.json"))]
+    monkeypatch.setattr(runner, "alternately", alternately)
+    run = runner.Run(3, {"peer_python": "none"})
+    row = many_langs_parity.speed(tmp_path / "model", (32, 20), run)
+    assert row["sentences x tokens"] == "32 x 20" and row["tokens/s"] == 320
+    assert row[runner.OTHERS] == {"original": (32 * 20 / 3, 1.5)}
 
 
 def test_values_that_are_not_finite_differ():

@@ -1,52 +1,76 @@
 """Peers run in environments of their own; here they run without their libraries."""
 
-import importlib
 import json
-import os
-import pathlib
+import sys
 
 import pytest
 
-from benchmarks import bert, peer_bert_tokens, peer_loop
+from benchmarks import bert, runner
+from benchmarks.peers import bert_tokens, loop
 
-JOB = json.dumps({"task": "encode", "shape": {"hidden_dim": 4}, "texts": 2})
+PIECES = ["[UNK]", "[CLS]", "[SEP]", "a", "b"]
 
 
-@pytest.mark.parametrize(
-    "name, words, prepared",
-    [
-        ("peer_bilm_tf", ["embed", "elmo_small", "3", "4"], ("embed", (1024, 128, 1), 3, 4)),
-        ("peer_crf", "delft loss 2 3 4 1.0 2".split(), ("delft", "loss", 2, 3, 4, 1.0, 2)),
-        ("peer_hmm", ["hmm.npz"], ("hmm.npz",)),
-        ("peer_keras_hub", [JOB], (json.loads(JOB),)),
-        ("peer_many_langs", ["time", "a", "b"], (pathlib.Path("a"), pathlib.Path("b"))),
-        ("peer_transformers", ["torch", JOB], ("torch", json.loads(JOB))),
-    ],
-)
-def test_peers_answer_with_the_call_of_their_arguments(monkeypatch, name, words, prepared):
-    module, given, answered = importlib.import_module(f"benchmarks.{name}"), [], []
-    monkeypatch.setattr(os, "environ", {})
-    monkeypatch.setattr(module, "prepare", lambda *sizes: given.append(sizes) or ("call", "more"))
-    monkeypatch.setattr(module, "answer", lambda *calls: answered.append(calls))
-    assert module.main(words) == 0
-    assert given == [prepared] and len(answered) == 1
+def test_our_calls_alternate_with_those_of_a_peer():
+    """The peer is the library tokenizers, in this environment."""
+    calls, pythons = [], {"python": sys.executable}
+    peer = runner.Peer("python", "tokenizers", (PIECES, ["a b"] * 65))
+    found = runner.alternately({"tfreps": lambda: calls.append(1), "t": peer}, 16, pythons)
+    assert [len(times) for times in found.values()] == [16, 16] and len(calls) == 16 + 5
+    assert min(found["t"]) > 0
+    wrong = runner.Peer("python", "tokenizers", ())
+    with pytest.raises(OSError, match="ended without a result: .* tokenizers.prepare"):
+        runner.alternately({"wrong": wrong}, 1, pythons)
 
 
 def test_the_loop_answers_each_line_with_that_many_seconds(monkeypatch, capsys):
-    calls = []
-    monkeypatch.setattr("sys.stdin", ["2\n", "3\n"])
-    monkeypatch.setattr(peer_loop, "seconds", lambda call: call() or float(len(calls)))
-    peer_loop.answer(lambda: calls.append(1))
+    calls, lines = [], iter(["[[], []]\n", "2\n", "3\n"])
+    monkeypatch.setattr("sys.stdin", Lines(lines))
+    monkeypatch.setattr(loop, "seconds", lambda call: call() or float(len(calls)))
+    monkeypatch.setattr(loop.importlib, "import_module", lambda name: Module(calls))
+    loop.answer("some.prepare")
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert lines == ["ready", [4.0, 5.0], [6.0, 7.0, 8.0]]  # after three calls
 
 
-def test_commands_of_a_job():
+class Lines:
+    """A file of lines."""
+
+    def __init__(self, lines):
+        self.lines = lines
+
+    def readline(self):
+        return next(self.lines)
+
+    def __iter__(self):
+        return self.lines
+
+
+class Module:
+    """A peer whose call is noted in a list."""
+
+    def __init__(self, calls):
+        self.calls = calls
+
+    def prepare(self, *arguments):
+        assert arguments == ([], [])
+        return lambda: self.calls.append(1)
+
+
+def test_a_function_of_a_peer_is_called_once(capsys):
+    tokens = ["a", "b"]
+    found = runner.call_peer(sys.executable, "crfsuite.features", tokens)
+    assert found[0][2:4] == ["0=a", "1=b"]
+    with pytest.raises(SystemExit, match="crfsuite.nothing failed in"):
+        runner.call_peer(sys.executable, "crfsuite.nothing")
+
+
+def test_peers_of_a_row():
     def timed(task, precision):
-        commands = bert.peer_commands({"task": task, "precision": precision}, "T", "K")
-        for command in commands.values():
-            assert command[0] == ("K" if command[2].endswith("keras_hub") else "T")
-        return [(name, json.loads(c[-1])["by_length"]) for name, c in commands.items()]
+        found = bert.peers_of(task, "base", 8, 128, precision)
+        for peer in found.values():
+            assert peer.python == f"{'keras_hub' if peer.file == 'keras_hub' else 'torch'}_python"
+        return [(name, peer.arguments[-1]["by_length"]) for name, peer in found.items()]
 
     engines = ["PyTorch", "OpenVINO", "ONNX Runtime", "KerasHub"]
     assert timed("encode", "float32") == [(name, False) for name in engines]
@@ -60,11 +84,11 @@ def test_commands_of_a_job():
 
 
 def test_tokens_fill_in_the_ids(monkeypatch, tmp_path):
-    assert peer_bert_tokens.FILE.is_file()
+    assert bert_tokens.FILE.is_file()
     path = tmp_path / "bert_pieces.json"
     cases = {"vocabulary": ["a"], "texts": ["a", "é"], "options": [{"lowercase": True}]}
     path.write_text(json.dumps(cases))
-    monkeypatch.setattr(peer_bert_tokens, "FILE", path)
-    monkeypatch.setattr(peer_bert_tokens, "peer_ids", lambda vocabulary, texts, options: [[0], [7]])
-    assert peer_bert_tokens.main([]) == 0
+    monkeypatch.setattr(bert_tokens, "FILE", path)
+    monkeypatch.setattr(bert_tokens, "peer_ids", lambda vocabulary, texts, options: [[0], [7]])
+    bert_tokens.write()
     assert json.loads(path.read_text())["options"] == [{"lowercase": True, "ids": [[0], [7]]}]

@@ -18,13 +18,12 @@ from benchmarks import (
     machine,
     precision,
     precision_models,
-    rows,
+    runner,
     slstm,
     startup,
     taggers,
     wide_matmul,
 )
-from benchmarks.in_turns import in_turns, peer_process
 from tests.closeness import assert_close
 from tfreps._src.models.sizes import BERT, ELMO
 from tfreps.models import BiLM
@@ -37,13 +36,6 @@ ROWS = [(bert, row) for row in bert.ROWS] + [(taggers, row) for row in taggers.R
 ROWS += [(elmo, "small-32x25-bfloat16"), (elmo, "train-small-128x20-float32")]
 ROWS += [(slstm, "train-32x30-float32"), (slstm, "encode-32x30-bfloat16-paper")]
 ROWS += [(precision, f"{row}-small") for row in ("elmo", "bert", "tagger", "classifier")]
-# A peer that answers immediately and reports one second for each call.
-PEER = """
-import json, sys
-print(json.dumps("ready"), flush=True)
-for line in sys.stdin:
-    print(json.dumps([1.0] * int(line)), flush=True)
-"""
 
 
 @pytest.fixture
@@ -65,7 +57,7 @@ def small(monkeypatch):
         ("tagger", {"encoder": "bilstm", "units": 8, "elmo": True}),
         ("classifier", {"encoder": "bert"}),
     ):
-        monkeypatch.setitem(precision.ROWS, f"{kind}-small", (kind, how, 3, 7))
+        monkeypatch.setitem(precision.ROWS, f"{kind}-small", ("step", kind, how, 3, 7))
     for module, name, value in (
         (gemm, "gemm", lambda *_, **__: 100.0),
         (elmo, "TRAIN_VOCABULARY", 300),
@@ -85,10 +77,9 @@ def small(monkeypatch):
     "module, row", ROWS, ids=lambda value: value if isinstance(value, str) else value.__name__[11:]
 )
 def test_a_row(small, module, row, capsys):
-    result = module.measure(row, 2)
-    assert result["row"] == row
-    module.print_results([result])
-    assert row in capsys.readouterr().out
+    result = runner.measure(module, row, runner.Run(2, {}))
+    runner.print_results([json.loads(json.dumps(result))])
+    assert f"| {row} | " in capsys.readouterr().out
 
 
 def some_benchmark():
@@ -96,46 +87,46 @@ def some_benchmark():
     return types.SimpleNamespace(
         __spec__=types.SimpleNamespace(name="benchmarks.some"),
         __doc__="Measures.",
-        measure=lambda row, repeats, peer_python=None: {"row": row, "repeats": repeats},
-        print_results=lambda results: print([result["row"] for result in results]),
+        ROWS={"a-1": ("count", 2), "b-1": ("count", 3)},
+        count=lambda factor, run: {"repeats": factor * run.repeats, **run.pythons},
     )
 
 
 def test_each_row_runs_in_a_process_of_its_own(monkeypatch, capsys):
     def run(command, **_):
         commands.append(command)
-        return types.SimpleNamespace(returncode=code, stdout='noise\n{"row": "a-1"}\n', stderr="no")
+        return types.SimpleNamespace(
+            returncode=code, stdout='noise\n{"row": "a-1", "tokens/s": 1234.5}\n', stderr="no"
+        )
 
-    commands, code, names = [], 0, ["a-1", "b-1"]
-    options = {"repeats": 7, "peers": {"peer_python": "a peer"}}
-    assert rows.run_rows(some_benchmark(), names, ["--row", "b-1"], **options) == 0
-    assert json.loads(capsys.readouterr().out) == {"row": "b-1", "repeats": 7}
+    commands, code = [], 0
+    options = {"repeats": 7, "pythons": {"peer_python": "a peer"}}
+    argv = ["--row", "b-1", "--peer-python", "P"]
+    assert runner.run_rows(some_benchmark(), argv, **options) == 0
+    row = {"row": "b-1", "repeats": 21, "peer_python": "P"}
+    assert json.loads(capsys.readouterr().out) == row
     monkeypatch.setattr(subprocess, "run", run)
     argv = ["--only", "a", "--repeats", "3", "--peer-python", "P"]
-    assert rows.run_rows(some_benchmark(), names, argv, **options) == 0
-    line = ["-m", "benchmarks.some", "--row", "a-1", "--repeats", "3", "--peer-python", "P"]
-    assert commands == [[sys.executable, *line]]
-    assert capsys.readouterr().out.splitlines()[-1] == "['a-1']"
+    assert runner.run_rows(some_benchmark(), argv, **options) == 0
+    assert commands == [[sys.executable, "-m", "benchmarks.some", *argv, "--row", "a-1"]]
+    lines = capsys.readouterr().out.splitlines()
+    today = str(runner.datetime.date.today())
+    assert lines[0].startswith(f"{today}; {runner.processor()}; {os.cpu_count()} cores; ")
+    assert lines[1] == f"python -m benchmarks.some {' '.join(argv)}"
+    assert lines[-3::2] == ["| row | tokens/s |", "| a-1 | 1,234 |"]
     with pytest.raises(SystemExit):
-        rows.run_rows(some_benchmark(), names, ["--only", "c"], **options)
+        runner.run_rows(some_benchmark(), ["--only", "c"], **options)
     assert capsys.readouterr().err.endswith("selects no row. The rows are:\n  a-1\n  b-1\n")
     code = 1
     with pytest.raises(SystemExit, match="a-1 failed:\nno"):
-        rows.run_rows(some_benchmark(), names, [], **options)
-
-
-def test_our_calls_alternate_with_those_of_a_peer():
-    calls = []
-    ours, theirs = in_turns(lambda: calls.append(1), 16, [sys.executable, "-c", PEER])
-    assert len(ours) == 16 and theirs == [1.0] * 16 and len(calls) == 16 + 5
-    with pytest.raises(OSError, match="without a result"):
-        with peer_process([sys.executable, "-c", "raise SystemExit(1)"]):
-            pass
+        runner.run_rows(some_benchmark(), [], **options)
 
 
 def test_gemm_is_operations_by_seconds(monkeypatch):
     monkeypatch.setattr(gemm, "SIZE", 64)
-    monkeypatch.setattr(gemm, "timed", lambda function, times: [1e-3, 2e-3, 9e-3])
+    monkeypatch.setattr(gemm, "TIMES", 3)
+    times = iter([1e-3, 9e-3, 2e-3])
+    monkeypatch.setattr(gemm, "seconds", lambda call: next(times))
     assert gemm.gemm(warm_up=0.0) == 2 * 64**3 / 2e-3 / 1e9
 
 
@@ -148,21 +139,26 @@ def test_the_machine_is_one_row(small, capsys):
 def test_hmm_prints_every_row(small, monkeypatch, capsys):
     monkeypatch.setattr(os, "sched_setaffinity", lambda *_: None)
     assert hmm.main(["--repeats", "1"]) == 0
-    found = [json.loads(line) for line in capsys.readouterr().out.splitlines()[:3]]
-    assert [row["row"] for row in found] == list(hmm.ROWS)
-    assert all(row["tokens_per_second"] > 0 for row in found)
+    lines = [line.strip("| ").split(" | ") for line in capsys.readouterr().out.splitlines()[-3:]]
+    assert [name for name, *_ in lines] == ["fit", "decode-xla", "decode-graph"]
+    assert all(float(speed.replace(",", "")) > 0 for _, speed, *_ in lines)
 
 
 def test_wide_matmul_print_every_form(small, capsys):
     assert wide_matmul.main(["--rows", "4", "--repeats", "2"]) == 0
-    lines = capsys.readouterr().out.splitlines()[4:]
+    lines = capsys.readouterr().out.splitlines()[6:]
     assert [line.split(" | ")[0].strip("| ") for line in lines] == [*wide_matmul.make_forms()]
+
+
+def report(capsys):
+    """Returns the output of a program after the two lines about the machine."""
+    return capsys.readouterr().out.split("\n", 2)[2]
 
 
 @pytest.mark.slow
 def test_lm_batches_print_their_speed(capsys):
     assert lm_batches.main(["--megabytes", "1", "--repeats", "1", "--shuffle"]) == 0
-    assert json.loads(capsys.readouterr().out)["tokens_per_second"] > 0
+    assert json.loads(report(capsys))["tokens_per_second"] > 0
 
 
 @pytest.mark.slow
@@ -172,7 +168,7 @@ def test_masked_lm_batches_print_their_speed(capsys):
 
     line = ["--megabytes", "1", "--repeats", "2", "--max-length", "64"]
     assert masked_lm_batches.main(line) == 0
-    assert len(json.loads(capsys.readouterr().out)["batch_tokens_per_second_of_each_epoch"]) == 2
+    assert json.loads(report(capsys))["batch_tokens_per_second"] > 0
 
 
 @pytest.mark.slow
@@ -203,7 +199,9 @@ def test_start_up_alternates_between_installations(monkeypatch, capsys, tmp_path
     given = ["--run", "R", "--export", str(tmp_path), "--before", "other", "--repeats", "2"]
     assert startup.main([*given, "--only", "predict"]) == 0
     assert [command[0] for command in commands] == [sys.executable, "other"] * 6
-    assert "| predict, in Python: first answer | 3.00 | 3.00 | 1.00 |" in capsys.readouterr().out
+    assert (
+        "| predict, in Python: first answer | 3.00 | ±0% | 3.00 | 1.00 |" in capsys.readouterr().out
+    )
     code = 2
     with pytest.raises(SystemExit, match="import keras failed:\nno such run"):
         startup.main(["--only", "keras"])

@@ -1,4 +1,4 @@
-"""Pieces equal those of transformers' BertTokenizer; see benchmarks/peer_bert_tokens.py."""
+"""Pieces equal those of transformers' BertTokenizer; see benchmarks/peers/bert_tokens.py."""
 
 import json
 import pathlib

@@ -1,29 +1,17 @@
 """Times the BERT of transformers from Hugging Face for benchmarks/bert.py.
 
-    .venv-peers/torch/bin/python -m benchmarks.peer_transformers torch \\
-        '{"task": "encode", "shape": {"vocabulary_size": 30522, ...}, "texts": 8, ...}'
-
 The arguments are the engine that runs the model (torch, openvino or onnxruntime; only torch trains)
 and the job, which benchmarks/bert.py describes. Transformers uses scaled dot-product attention, its
 default. With `"precision": "bfloat16"`, torch computes under autocast, and OpenVINO with its hint
 for the inference precision.
 """
 
-import json
 import pathlib
-import sys
 import tempfile
 
-from benchmarks.peer_loop import answer
 from benchmarks.review_lengths import padded_batches, random_texts
 
 MASKED = 20
-
-
-def main(argv=None):
-    engine, job = sys.argv[1:] if argv is None else argv
-    answer(prepare(engine, json.loads(job)))
-    return 0
 
 
 def prepare(engine, job):
@@ -126,7 +114,3 @@ def make_tune(model, job):
             optimizer.step()
 
     return train
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

@@ -1,25 +1,12 @@
 """Times KerasHub for benchmarks/bert.py.
 
-    .venv-peers/keras_hub/bin/python -m benchmarks.peer_keras_hub \\
-        '{"task": "encode", "shape": {"vocabulary_size": 30522, ...}, "texts": 8, ...}'
-
-The argument is the job, which benchmarks/bert.py describes. The backend is TensorFlow. Encoding
-runs in a graph, and training calls `train_on_batch`.
+The job is described in benchmarks/bert.py. The backend is TensorFlow. Encoding runs in a graph, and
+training calls `train_on_batch`.
 """
 
-import json
-import sys
-
-from benchmarks.peer_loop import answer
 from benchmarks.review_lengths import padded_batches, random_texts
 
 MASKED = 20
-
-
-def main(argv=None):
-    (job,) = sys.argv[1:] if argv is None else argv
-    answer(prepare(json.loads(job)))
-    return 0
 
 
 def prepare(job):
@@ -73,7 +60,3 @@ def make_tune(model, job):
             model.train_on_batch(inputs, np.arange(len(ids)) % 2)
 
     return train
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

@@ -1,15 +1,11 @@
 """Writes and times models of ELMoForManyLangs for benchmarks/many_langs_parity.py.
 
-    .venv-peers/many_langs/bin/python -m benchmarks.peer_many_langs vectors FOLDER
-    .venv-peers/many_langs/bin/python -m benchmarks.peer_many_langs time FOLDER BATCHES
-
-FOLDER contains what `many_langs_cases.write_case` writes. The task `weights` initializes a model as
-in the original's training, doubles the weights, and saves them with the original's `save_model`.
-`vectors` also writes the vectors of `sentences.json` to `vectors.npz`, with the tokens of all
-sentences one after the other: of each sentence alone ("alone"), in batches of 64 ("batches"), and
-in the same batches with the states that the original carries from one batch to the next
-("carried"). The first two start each batch from zero states. `time` computes the vectors of the
-batches of tokenized sentences in the JSON file BATCHES.
+A folder contains what `many_langs_cases.write_case` writes. `weights` initializes a model as in the
+original's training, doubles the weights, and saves them with the original's `save_model`. `vectors`
+also writes the vectors of `sentences.json` to `vectors.npz`, with the tokens of all sentences one
+after the other: of each sentence alone ("alone"), in batches of 64 ("batches"), and in the same
+batches with the states that the original carries from one batch to the next ("carried"). The first
+two start each batch from zero states.
 
 The package elmoformanylangs is used as it is, with three changes while it runs: the decorator
 `overrides` returns its function, since its current version rejects a type in the package;
@@ -22,23 +18,8 @@ import itertools
 import json
 import pathlib
 import random
-import sys
-
-from benchmarks.peer_loop import answer
 
 BATCH = 64
-
-
-def main(argv=None):
-    task, *paths = sys.argv[1:] if argv is None else argv
-    folder, *batches = map(pathlib.Path, paths)
-    if task == "time":
-        answer(prepare(folder, *batches))
-        return 0
-    write_weights(folder)
-    if task == "vectors":
-        write_vectors(folder)
-    return 0
 
 
 @functools.cache
@@ -57,11 +38,11 @@ def original():
     return elmoformanylangs, biLM
 
 
-def write_weights(folder):
+def weights(folder):
     """Writes `token_embedder.pkl` and `encoder.pkl`."""
     import torch
 
-    package, module = original()
+    folder, (package, module) = pathlib.Path(folder), original()
     about = json.loads((folder / "config.json").read_text("utf-8"))
     path = folder / about["config_path"]
     if not path.is_file():
@@ -81,34 +62,32 @@ def write_weights(folder):
     model.save_model(str(folder), False)
 
 
-def write_vectors(folder):
-    """Writes `vectors.npz`."""
+def vectors(folder):
+    """Writes `token_embedder.pkl`, `encoder.pkl` and `vectors.npz`."""
     import numpy as np
 
+    weights(folder)
+    folder = pathlib.Path(folder)
     sentences = json.loads((folder.parent / "sentences.json").read_text("utf-8"))
     embedder = original()[0].Embedder(str(folder), BATCH)
-    found = {"carried": vectors(embedder, sentences)}
+    found = {"carried": embed(embedder, sentences)}
     encoder = embedder.model.encoder
     encoder.register_forward_pre_hook(lambda encoder, inputs: encoder.reset_states())
-    found["batches"] = vectors(embedder, sentences)
+    found["batches"] = embed(embedder, sentences)
     embedder.batch_size = 1
-    found["alone"] = vectors(embedder, sentences)
+    found["alone"] = embed(embedder, sentences)
     arrays = {name: np.concatenate(layers, axis=1) for name, layers in found.items()}
     np.savez(folder / "vectors.npz", **arrays)
 
 
-def vectors(embedder, sentences):
+def embed(embedder, sentences):
     """Returns the layers of each sentence, `[L + 1, T, D]`."""
     random.seed(0)  # fixes the order of the batches, which the original program shuffles
     return embedder.sents2elmo(sentences, output_layer=-2)
 
 
 def prepare(folder, batches):
-    """Returns a function that computes all layers of the next batch."""
-    embedder = original()[0].Embedder(str(folder), BATCH)
-    turns = itertools.cycle(json.loads(batches.read_text("utf-8")))
-    return lambda: vectors(embedder, next(turns))
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())
+    """Returns a function that computes all layers of the next batch of tokenized sentences."""
+    embedder = original()[0].Embedder(folder, BATCH)
+    turns = itertools.cycle(batches)
+    return lambda: embed(embedder, next(turns))

@@ -1,8 +1,5 @@
 """Runs transformers on small BERT checkpoints for benchmarks/bert_parity.py.
 
-    .venv-peers/torch/bin/python -m benchmarks.peer_bert_cases make FOLDER
-    .venv-peers/torch/bin/python -m benchmarks.peer_bert_cases read FOLDER
-
 `make` writes a folder with a checkpoint for each case, and the outputs of the models as
 `expected/NAME.npz`. `read` loads the checkpoint of every folder that has a `request.json` and
 writes the outputs of the model to `outputs.npz` in that folder.
@@ -10,7 +7,6 @@ writes the outputs of the model to `outputs.npz` in that folder.
 
 import json
 import pathlib
-import sys
 import tempfile
 
 import numpy as np
@@ -35,13 +31,8 @@ from benchmarks.bert_cases import (
 from benchmarks.bert_family_cases import model_type
 
 
-def main(argv=None):
-    task, folder = sys.argv[1:] if argv is None else argv
-    {"make": make, "read": read}[task](pathlib.Path(folder))
-    return 0
-
-
 def make(folder):
+    folder = pathlib.Path(folder)
     (folder / "expected").mkdir(parents=True)
     for case in all_cases():
         expected = folder / "expected" / f"{expected_name(case)}.npz"
@@ -82,7 +73,7 @@ def make_raw(folder, options):
 
 
 def read(folder):
-    for request in sorted(folder.glob("*/request.json")):
+    for request in sorted(pathlib.Path(folder).glob("*/request.json")):
         kind = json.loads(request.read_text())["kind"]
         options = {"add_pooling_layer": False} if kind.endswith("without pooler") else {}
         model, told = class_of(kind).from_pretrained(
@@ -167,7 +158,3 @@ def tensor(array):
     import torch
 
     return torch.from_numpy(np.ascontiguousarray(array))
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

@@ -1,28 +1,14 @@
-"""Trains and applies python-crfsuite for benchmarks/linear_tagger.py, in its own environment.
+"""Trains and applies python-crfsuite for benchmarks/linear_tagger.py."""
 
-    .venv-peers/torch/bin/python -m benchmarks.peer_crfsuite FILE.json ITERATIONS
-
-The file contains the training sentences, which are pairs of tokens and tags, and the tokens of the
-validation sentences. The program prints the seconds of training and the tags that it predicts, in
-JSON.
-"""
-
-import json
 import pathlib
-import sys
 import tempfile
 import time
 
 OFFSETS = (-2,), (-1,), (0,), (1,), (2,), (-1, 0), (0, 1)
 
 
-def main(argv=None):
-    path, iterations = sys.argv[1:] if argv is None else argv
-    print(json.dumps(train(json.loads(pathlib.Path(path).read_text("utf-8")), int(iterations))))
-    return 0
-
-
-def train(problem, iterations):
+def train_and_tag(train, validation, iterations):
+    """Trains on pairs of tokens and tags; returns the seconds and the tags of other sentences."""
     import pycrfsuite
 
     with tempfile.TemporaryDirectory() as folder:
@@ -30,13 +16,13 @@ def train(problem, iterations):
         start = time.perf_counter()
         trainer = pycrfsuite.Trainer(verbose=False)
         trainer.set("max_iterations", iterations)
-        for tokens, tags in problem["train"]:
+        for tokens, tags in train:
             trainer.append(features(tokens), tags)
         trainer.train(path)
         seconds = time.perf_counter() - start
         tagger = pycrfsuite.Tagger()
         tagger.open(path)
-        tags = [tagger.tag(features(tokens)) for tokens in problem["validation"]]
+        tags = [tagger.tag(features(tokens)) for tokens in validation]
         return {"seconds": seconds, "tags": tags}
 
 
@@ -52,7 +38,3 @@ def features(tokens):
             ]
         )
     return found
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

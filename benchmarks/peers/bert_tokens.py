@@ -1,23 +1,22 @@
 """Writes the ids of transformers' BertTokenizer for difficult texts to a fixture.
 
-    .venv-peers/torch/bin/python -m benchmarks.peer_bert_tokens
+    echo [] | .venv-peers/torch/bin/python -m benchmarks.peers.loop bert_tokens.write
 
-Run it in an environment with transformers. The fixture, tests/text/bert/bert_pieces.json, contains
+The fixture, tests/text/bert/bert_pieces.json, contains
 a vocabulary, texts and options; the program adds the ids.
 """
 
 import json
 import pathlib
 
-FILE = pathlib.Path(__file__).resolve().parents[1].joinpath("tests/text/bert/bert_pieces.json")
+FILE = pathlib.Path(__file__).resolve().parents[2].joinpath("tests/text/bert/bert_pieces.json")
 
 
-def main(argv=None):
+def write():
     cases = json.loads(FILE.read_text(encoding="utf-8"))
     for case in cases["options"]:
         case["ids"] = peer_ids(cases["vocabulary"], cases["texts"], case)
     FILE.write_text(json.dumps(cases, indent=0, ensure_ascii=True) + "\n", encoding="utf-8")
-    return 0
 
 
 def peer_ids(vocabulary, texts, options):
@@ -32,7 +31,3 @@ def peer_ids(vocabulary, texts, options):
         split_special_tokens=True,
     )
     return [tokenizer(text, add_special_tokens=False)["input_ids"] for text in texts]
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

@@ -1,21 +1,17 @@
 """Times bilm-tf's graph for benchmarks/elmo.py: the operations of a biLM as TensorFlow 1 ran them.
 
-    .venv-peers/tf1/bin/python -m benchmarks.peer_bilm_tf embed elmo_original 32 25
-
-The arguments are the task (embed or train), the size of the model, and the numbers of rows and of
-tokens per row. The graph has the sizes and operations of bilm-tf, in the same order: a convolution
-and a maximum for each filter, highway layers, `LSTMCell` with projection and clipping under
-`dynamic_rnn` (embed) or unrolled (train), a sampled softmax and Adagrad. All matrix multiplications
-are float32. The weights are random, and the text is that of benchmarks/elmo.py. The environment has
-TensorFlow and tf-keras, which contains `LSTMCell`, but not tfreps.
+The arguments of `prepare` are the task (embed or train), the size of the model, and the numbers of
+rows and of tokens per row. The graph has the sizes and operations of bilm-tf, in the same order: a
+convolution and a maximum for each filter, highway layers, `LSTMCell` with projection and clipping
+under `dynamic_rnn` (embed) or unrolled (train), a sampled softmax and Adagrad. All matrix
+multiplications are float32. The weights are random, and the text is that of benchmarks/elmo.py. The
+environment has TensorFlow and tf-keras, which contains `LSTMCell`, but not tfreps.
 """
 
 import itertools
 import os
-import sys
 from collections import Counter
 
-from benchmarks.peer_loop import answer
 from benchmarks.topics_text import tokens
 
 FILTERS = [[1, 32], [2, 32], [3, 64], [4, 128], [5, 256], [6, 512], [7, 1024]]
@@ -26,20 +22,14 @@ VOCABULARY, NEGATIVES, DROPOUT = 4158, 2048, 0.1
 BATCHES = 20
 
 
-def main(argv=None):
-    task, size, *shape = sys.argv[1:] if argv is None else argv
-    os.environ["TF_USE_LEGACY_KERAS"] = "1"
-    answer(prepare(task, SIZES[size], *(int(number) for number in shape)))
-    return 0
-
-
-def prepare(task, sizes, rows, length):
+def prepare(task, size, rows, length):
     """Returns a function that runs the next batch."""
+    os.environ["TF_USE_LEGACY_KERAS"] = "1"
     import tensorflow.compat.v1 as tf
 
     tf.disable_v2_behavior()
     make = {"embed": embedding, "train": training}[task]
-    fetch, feeds = make(tf, sizes, rows, length)
+    fetch, feeds = make(tf, SIZES[size], rows, length)
     session = tf.Session()
     session.run(tf.global_variables_initializer())
     turns = itertools.cycle(feeds)
@@ -161,7 +151,3 @@ def batches(ids, rows, length, more):
     size = length + more
     starts = [n * length % (len(ids) - size) for n in range(BATCHES * rows)]
     return [ids[[range(s, s + size) for s in starts[n::BATCHES]]] for n in range(BATCHES)]
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())
