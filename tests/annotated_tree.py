@@ -20,7 +20,7 @@ COMMENTS = {
     "serving/page/": "The page of `tfreps serve --page`: the answers of every model",
     "tests/": "Tests by package, and checks of the whole tree",
     "docs/": "The documentation site: guides that run, pages about other libraries, reference",
-    "benchmarks/peers/": "Calls of other libraries, and packages of their environments (`make peers`)",
+    "benchmarks/peers/": "Calls of other libraries, and the packages of `make peers`",
     "benchmarks/": "Programs that measure tokens per second and the speed of the machine",
 }
 LEFT_OUT = ("tests/", "docs/", "training/recipes/", ".")  # described as a whole, or not at all
