@@ -12,8 +12,8 @@ from tfreps._src.export import export_folder, notes, signature_base
 from tfreps._src.export.export_folder import COUNTS, WARM_UP_TEXTS, write_warm_up
 from tfreps._src.files.version_folders import versions_of
 from tfreps.export import write_export
-from tfreps.serving.server.requests import request_size
-from tfreps.serving.server.requests.request_size import RequestCounter
+from tfreps.serving.server.requests import request_limits
+from tfreps.serving.server.requests.request_limits import RequestCounter
 
 NOTES = ["README.md", "batching.config", "models.config"]
 
@@ -57,12 +57,12 @@ def test_nothing_is_left_where_writing_fails(tmp_path, monkeypatch):
 def test_a_server_reads_how_texts_are_tokenized(tmp_path):
     folder = write_export(TinySignatures(), tmp_path).folder
     path = folder / "assets.extra" / COUNTS
-    assert path == folder / request_size.FILE
+    assert path == folder / request_limits.FILE
     assert json.loads(path.read_text()) == TinySignatures.text_counts
     counter = RequestCounter.of_folder(folder)
     assert (counter.tokens, counter.most_per_text, counter.attends) == ("spaces", None, False)
-    assert set(notes.UNITS) == set(request_size.PATTERNS)
-    assert signature_base.ATTENDED == request_size.ATTENDED
+    assert set(notes.UNITS) == set(request_limits.PATTERNS)
+    assert signature_base.ATTENDED == request_limits.ATTENDED
 
 
 def requests_in(path):

@@ -237,9 +237,7 @@ def test_the_time_that_stopping_took_is_the_true_one(zoo, monkeypatch, capsys):
     go_on = asyncio.Event()
 
     async def leave_one_in_work(core):
-        task = asyncio.ensure_future(
-            core.respond(lambda ticket: go_on.wait(), ticket=core.ticket())
-        )
+        task = asyncio.ensure_future(core.respond(core.call(), lambda call: go_on.wait()))
         await asyncio.sleep(0)
         return task
 

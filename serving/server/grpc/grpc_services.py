@@ -49,18 +49,19 @@ class GrpcServices:
         """
         if self.is_ending:
             raise ServingError("UNAVAILABLE", "The server is shutting down.")
-        ticket = self.core.ticket(context.time_remaining())
-        prepare = functools.partial(self._prepare, request)
-        return await self.core.predict(asked_for(request), prepare, ticket, request.ByteSize())
+        core = self.core
+        call = core.call(context.time_remaining())
+        read = functools.partial(self._read, request)
+        return await core.respond(call, core.predict, asked_for(request), request.ByteSize(), read)
 
-    def _prepare(self, request, number, servable, ticket):
-        """Checks a `PredictRequest`, converts its inputs to arrays, and returns its `Call`."""
+    def _read(self, request, call, servable, number):
+        """Converts the inputs of a `PredictRequest` to arrays, and prepares the call."""
         name = request.model_spec.signature_name
         # The names are checked before the inputs take memory.
         servable.signature(name).check_input_names(request.inputs)
         inputs = to_arrays(request.inputs, self.core.options.max_elements)
         write = functools.partial(response_of, request.model_spec, number)
-        return servable.prepare(name, inputs, request.output_filter, ticket, write)
+        servable.prepare(call, name, inputs, request.output_filter, write)
 
     @handled
     async def GetModelMetadata(self, request, context):  # noqa: N802

@@ -6,28 +6,46 @@ import os
 import pathlib
 import threading
 
+import numpy as np
 import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
 
 from tfreps._src.files.saved_models import load_saved_model
 from tfreps.serving.server.models.graph_operations import check_operations
 from tfreps.serving.server.models.signature import Signature
-from tfreps.serving.server.models.signature_runner import SignatureRunner
 from tfreps.serving.server.models.warm_up import warm_up_requests
-from tfreps.serving.server.requests.lane import Call
-from tfreps.serving.server.requests.request_limits import choose_queue, rows_of
-from tfreps.serving.server.requests.request_size import RequestCounter
+from tfreps.serving.server.requests.call import Call
+from tfreps.serving.server.requests.lane import Lane
+from tfreps.serving.server.requests.request_limits import (
+    BATCHED,
+    LONG,
+    SINGLE,
+    RequestCounter,
+    check_response,
+    choose_queue,
+    rows_of,
+)
 from tfreps.serving.server.requests.server_options import ServerOptions
 from tfreps.serving.server.requests.serving_error import ServingError
 from tfreps.serving.server.requests.tensor_protos import to_arrays
-from tfreps.serving.server.requests.ticket import Ticket
 
 DEFAULT = "serving_default"
 TAG = "serve"
+# Maximum number of waiting long calls. It is less than the default of the option `max_requests`, so
+# that short calls are accepted, too.
+LONG_WAITING = 64
+
+
+class FailedBatch(Exception):
+    """Error of every call in a batch that failed, since it is unknown which call is the cause."""
 
 
 class Servable:
     """SavedModel, loaded from a folder, that serves requests within the limits of the server.
+
+    Small calls of the same signature are merged into batches if the rows of the signature are
+    independent of each other. If a batch fails, its calls run again one by one, so that no call
+    fails because of another. Other calls run alone, and long calls run one at a time.
 
     Args:
         folder: str or path-like. Folder of the SavedModel.
@@ -67,11 +85,24 @@ class Servable:
             for name in self._functions
             if name in self.definitions
         }
-        merged = {name for name, signature in self.signatures.items() if signature.batches}
-        if self._options.batching.max_batch_size <= 1:
-            merged = set()
-        self._runner = SignatureRunner(self._functions, merged, self._options)
-        self.run = self._runner.run
+        batching = self._options.batching
+        self._merged = {
+            name
+            for name, signature in self.signatures.items()
+            if signature.batches and batching.max_batch_size > 1
+        }
+        self._lanes = {
+            BATCHED: Lane(
+                BATCHED,
+                self._run,
+                batching.num_batch_threads,
+                batching.max_batch_size,
+                batching.max_queue_size,
+                batching.batch_timeout_ms / 1_000,
+            ),
+            SINGLE: Lane(SINGLE, self._run, max(os.cpu_count() or 1, 2)),
+            LONG: Lane(LONG, self._run, most_waiting=LONG_WAITING),
+        }
         self._warm_up()
 
     @property
@@ -80,7 +111,7 @@ class Servable:
 
         A long request has a thread of its own, so it does not block short requests.
         """
-        return self._runner.is_stuck
+        return self._lanes[BATCHED].is_stuck or self._lanes[SINGLE].is_stuck
 
     def signature(self, name: str) -> Signature:
         """Returns the `Signature` with this name, or `serving_default` if the name is empty.
@@ -96,43 +127,114 @@ class Servable:
             )
         return self.signatures[name]
 
-    def prepare(self, name, inputs, outputs, ticket, write=dict):
-        """Checks a request, and returns a `Call` that can be passed to `run`.
+    def prepare(self, call, name, inputs, outputs=(), write=dict):
+        """Checks a request, and stores in its `Call` what `run` needs.
 
         Args:
+            call: `Call`. The request in progress.
             name: str. Name of the signature. If empty, it is `serving_default`.
             inputs: dict from the names of inputs to arrays.
-            outputs: sequence of str. Names of the outputs to return. If empty, all outputs are
-                returned.
-            ticket: `Ticket` with the time limit of the request.
+            outputs: sequence of str. Names of the outputs to return. If empty (the default), all
+                outputs are returned.
             write: callable. Function that converts the dict of output arrays to the response. By
                 default, the dict is the response.
-
-        Returns:
-            `Call` with the checked inputs.
 
         Raises:
             ServingError: If the request does not match the signature or exceeds a limit.
         """
         signature = self.signature(name)
         signature.check(inputs)
-        outputs = signature.check_filter(outputs)
-        queue = choose_queue(inputs, self._counter, self._options)
-        inputs = {**signature.defaults, **inputs}
-        return Call(signature.name, inputs, outputs, rows_of(inputs), queue, ticket, write)
+        call.signature = signature.name
+        call.outputs = signature.check_filter(outputs)
+        call.queue = choose_queue(inputs, self._counter, self._options)
+        if call.queue == BATCHED and call.signature not in self._merged:
+            call.queue = SINGLE
+        call.rows = rows_of(inputs)
+        call.inputs = {**signature.defaults, **inputs}
+        call.write = write
+
+    async def run(self, call):
+        """Puts a `Call` into its queue, waits until it has run, and returns its response.
+
+        Raises the error of the call, or a ServingError if the queue is full.
+        """
+        try:
+            return await self._lanes[call.queue].run(call)
+        except FailedBatch:
+            return await self._lanes[SINGLE].run(call)
+
+    def _run(self, calls):
+        """Runs calls as one batch; returns a list with the response or exception of each call."""
+        is_alone = len(calls) == 1
+        try:
+            whole = calls[0] if is_alone else merged(calls)
+            tensors = whole.run(self._functions[whole.signature])
+            outputs = {name: as_array(name, tensors[name]) for name in whole.outputs}
+        except Exception as error:
+            return [error] if is_alone else [FailedBatch() for _ in calls]
+        if is_alone:
+            return [self._response(whole, outputs)]
+        ends = np.cumsum([call.rows for call in calls])
+        if any(value.shape[:1] != (ends[-1],) for value in outputs.values()):
+            self._merged.discard(whole.signature)
+            return [FailedBatch() for _ in calls]
+        return [
+            self._response(
+                call, {name: outputs[name][end - call.rows : end] for name in call.outputs}
+            )
+            for call, end in zip(calls, ends, strict=True)
+        ]
+
+    def _response(self, call, outputs):
+        """Returns the response of a call, given its outputs, or the exception that was raised."""
+        try:
+            call.check()
+            check_response(sum(map(bytes_of, outputs.values())), self._options)
+            return call.write(outputs)
+        except Exception as error:
+            return error
 
     def _warm_up(self):
         for number, request in enumerate(warm_up_requests(self._folder), 1):
             try:
+                call = Call(threading.TIMEOUT_MAX)
                 inputs = to_arrays(request.inputs, self._options.max_elements)
-                name, filter_ = request.model_spec.signature_name, request.output_filter
-                call = self.prepare(name, inputs, filter_, Ticket(threading.TIMEOUT_MAX))
-                call.ticket.call(self._functions[call.signature], call.inputs)
+                name = request.model_spec.signature_name
+                self.prepare(call, name, inputs, request.output_filter)
+                call.run(self._functions[call.signature])
             except (ServingError, tf.errors.OpError) as error:
                 raise ValueError(
                     f"{self._folder}: warm-up request {number} must succeed, but fails: "
                     f"{error} Correct the request or remove it from the warm-up file."
                 ) from error
+
+
+def merged(calls):
+    """Returns a `Call` with the rows and outputs of several calls, which is never cancelled."""
+    whole = Call()
+    whole.signature = calls[0].signature
+    whole.inputs = {
+        name: np.concatenate([call.inputs[name] for call in calls]) for name in calls[0].inputs
+    }
+    whole.outputs = sorted({name for call in calls for name in call.outputs})
+    return whole
+
+
+def bytes_of(array):
+    """Returns the size of an array in bytes, including its strings."""
+    return array.nbytes + (sum(map(len, array.flat)) if array.dtype == object else 0)
+
+
+def as_array(name, value):
+    """Converts an output to a NumPy array; raises a ServingError if it is not a dense tensor."""
+    if not isinstance(value, tf.Tensor):
+        kind = type(value).__name__
+        raise ServingError(
+            "UNIMPLEMENTED",
+            f"Output '{name}' must be a dense tensor; got {kind}. "
+            "Export the model with dense outputs.",
+        )
+    return np.asarray(value.numpy(), object if value.dtype == tf.string else None)
 
 
 def read_model(folder):

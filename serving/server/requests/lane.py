@@ -2,28 +2,12 @@
 
 import asyncio
 import concurrent.futures
-import dataclasses
 import functools
 import time
-from collections.abc import Callable
 
 from tfreps.serving.server.requests.serving_error import ServingError
-from tfreps.serving.server.requests.ticket import Ticket
 
 SLACK = 1.0  # a call counts as stuck if it exceeds its time limit by this number of seconds
-
-
-@dataclasses.dataclass(eq=False)
-class Call:
-    """Inputs and requested outputs with which one request calls a signature of a model."""
-
-    signature: str  # only calls of the same signature are merged into a batch
-    inputs: dict
-    outputs: list[str]
-    rows: int
-    queue: str  # name that `choose_queue` returned
-    ticket: Ticket
-    write: Callable  # converts the outputs to the response; runs in the thread of the call
 
 
 class Lane:
@@ -71,7 +55,7 @@ class Lane:
 
         Raises the error of the call, or a ServingError if the queue is full.
         """
-        call.ticket.check()
+        call.check()
         if len(self._waiting) >= self._most_waiting:
             raise ServingError(
                 "UNAVAILABLE",
@@ -79,12 +63,12 @@ class Lane:
                 f"{len(self._waiting)} {self._name} requests are already waiting. Try again later.",
             )
         future = self._waiting[call] = asyncio.get_running_loop().create_future()
-        call.ticket.on_cancel = functools.partial(self._drop, call)
+        call.on_cancel = functools.partial(self._drop, call)
         self._start()
         try:
             return await future
         finally:
-            call.ticket.on_cancel = None
+            call.on_cancel = None
 
     def _start(self, is_due=False):
         """Starts waiting calls while a thread is free.
@@ -103,9 +87,8 @@ class Lane:
                 self._timer = None
             is_due = False
             chosen = self._take()
-            limit = max(call.ticket.limit for call in chosen)
             done = loop.run_in_executor(self._pool, self._run, list(chosen))
-            self._running[done] = time.monotonic() + limit + SLACK
+            self._running[done] = time.monotonic() + max(call.limit for call in chosen) + SLACK
             done.add_done_callback(functools.partial(self._deliver, list(chosen.values())))
 
     def _end_wait(self):

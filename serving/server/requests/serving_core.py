@@ -6,10 +6,10 @@ import time
 
 from tensorflow_serving.apis import get_model_metadata_pb2, get_model_status_pb2
 
+from tfreps.serving.server.requests.call import Call, too_late
 from tfreps.serving.server.requests.server_options import ServerOptions
 from tfreps.serving.server.requests.serving_error import ServingError, as_serving_error
 from tfreps.serving.server.requests.serving_metrics import ServingMetrics
-from tfreps.serving.server.requests.ticket import Ticket, too_late
 
 SIGNATURE_DEF = "signature_def"  # the only kind of metadata that is supported
 # Maximum size in bytes of a request that is parsed in the event loop, not in a thread.
@@ -50,25 +50,25 @@ class ServingCore:
             return servable.is_stuck
         return False
 
-    def ticket(self, seconds=None):
-        """Returns a `Ticket` for a request whose client waits at most `seconds` seconds.
+    def call(self, seconds=None):
+        """Returns a `Call` for a request whose client waits at most `seconds` seconds.
 
         If `seconds` is `None`, the time limit of the server applies.
         """
         limit = self.options.timeout_seconds
-        return Ticket(limit if seconds is None else min(seconds, limit), limit)
+        return Call(limit if seconds is None else min(seconds, limit), limit)
 
-    async def predict(self, which, prepare, ticket, size):
-        """Parses a request, runs the model, and returns the response.
+    async def predict(self, call, which, size, read):
+        """Parses a request, runs the model, and returns the response; awaited by `respond`.
 
         Args:
+            call: `Call`. The request in progress.
             which: tuple of the name, version and label of the model: the arguments of
                 `ModelPool.lease`.
-            prepare: callable. Function that takes the version number, the `Servable` and the
-                ticket, parses the request, and returns a `Call`; see `Servable.prepare`.
-            ticket: `Ticket` with the time limit of the request.
             size: int. Size of the request in bytes. Requests of more than 16,384 bytes are parsed
                 in a thread.
+            read: callable. Function that takes the call, the `Servable` and its version number,
+                parses the request, and passes its content to `Servable.prepare`.
 
         Returns:
             The result of `Call.write`, such as a `PredictResponse`.
@@ -76,21 +76,18 @@ class ServingCore:
         Raises:
             ServingError: If the request is not valid, exceeds a limit, or fails.
         """
-        return await self.respond(self._predict, which, prepare, size, ticket=ticket)
-
-    async def _predict(self, which, prepare, size, ticket):
         with self.pool.lease(*which) as (number, servable):
-            call = await parsed(size, prepare, number, servable, ticket)
+            await parsed(size, read, call, servable, number)
             started = time.perf_counter()
             response = await servable.run(call)
             self.metrics.record_run(which[0], time.perf_counter() - started)
             return response
 
-    async def respond(self, work, *arguments, ticket):
-        """Awaits `work(*arguments, ticket)` as a request in progress, and returns its result.
+    async def respond(self, call, work, *arguments):
+        """Awaits `work(call, *arguments)` as a request in progress, and returns its result.
 
-        Raises a ServingError if too many requests are in progress or the time limit of the ticket
-        is exceeded. In any case, the ticket is cancelled before this coroutine ends.
+        Raises a ServingError if too many requests are in progress or the time limit of the call is
+        exceeded. In any case, the call is cancelled before this coroutine ends.
         """
         most = self.options.max_requests
         if self.in_progress >= most:
@@ -100,15 +97,15 @@ class ServingCore:
                 f"{self.in_progress} requests are in progress. Try again later.",
             )
         self.in_progress += 1
-        task = asyncio.ensure_future(work(*arguments, ticket))
+        task = asyncio.ensure_future(work(call, *arguments))
         task.add_done_callback(self._leave)
         try:
-            await asyncio.wait([task], timeout=ticket.remaining)
+            await asyncio.wait([task], timeout=call.remaining)
             if not task.done():
-                raise too_late(ticket.seconds)
+                raise too_late(call.seconds)
             return task.result()
         finally:
-            ticket.cancel()
+            call.cancel()
 
     def _leave(self, task):
         self.in_progress -= 1

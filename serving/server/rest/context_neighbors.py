@@ -32,7 +32,7 @@ class ContextNeighbors:
         self._lock = asyncio.Lock()
         self._kept = {}  # model -> (reference to its Servable, words, vectors)
 
-    async def find(self, model, texts, text, token, ticket, k=10):
+    async def find(self, call, model, texts, text, token, k=10):
         """Returns the words that are most similar to a word of a text, as a list of dicts.
 
         The word has the index `token` in `texts[text]`, and is not among the results. Each result
@@ -41,11 +41,11 @@ class ContextNeighbors:
         `similarity` (a float). The most similar word is first.
 
         Args:
+            call: `Call` with the time limit of the request.
             model: str. Name of a model.
             texts: list of 1 to 200 str.
             text: int. Index of the text that contains the word.
             token: int. Index of the word among the tokens of this text.
-            ticket: `Ticket` with the time limit of the request.
             k: int. Maximum number of results. Defaults to 10.
 
         Raises:
@@ -59,8 +59,8 @@ class ContextNeighbors:
                 f"{len(texts)}; got {text}."
             )
         with self._core.pool.lease(model) as (_, servable):
-            words, vectors = await self._embed(model, servable, texts, "text", ticket)
-            others = await self._of_sentences(model, servable, ticket)
+            words, vectors = await self._embed(call, model, servable, texts, "text")
+            others = await self._of_sentences(call, model, servable)
         here = [position for position, word in enumerate(words) if word["where"] == (text, token)]
         if not here:
             raise invalid(
@@ -73,14 +73,14 @@ class ContextNeighbors:
         best = np.argsort(-similarity, kind="stable")[: min(k, len(words) - 1)]
         return [shown(words[position], similarity[position]) for position in best]
 
-    async def _of_sentences(self, model, servable, ticket):
+    async def _of_sentences(self, call, model, servable):
         async with self._lock:
             if model not in self._kept or self._kept[model][0]() is not servable:
-                found = await self._embed(model, servable, self._sentences, "sentence", ticket)
+                found = await self._embed(call, model, servable, self._sentences, "sentence")
                 self._kept[model] = (weakref.ref(servable), *found)
             return self._kept[model][1:]
 
-    async def _embed(self, model, servable, texts, kind, ticket):
+    async def _embed(self, call, model, servable, texts, kind):
         """Returns a list of the words of texts, and their normalized vectors, float32 `[words, D]`.
 
         Each word is a dict with the keys `tokens` (the tokens of its text), `where` (the index of
@@ -97,8 +97,8 @@ class ContextNeighbors:
         wanted = sorted({"elmo", "sequence_len", "tokens"} & set(signature.outputs))
         for start in range(0, len(texts), BATCH):
             batch = np.array([text.encode("utf-8", "replace") for text in texts[start:][:BATCH]])
-            inputs = {"text": batch.astype(object)}
-            outputs = await servable.run(servable.prepare(signature.name, inputs, wanted, ticket))
+            servable.prepare(call, signature.name, {"text": batch.astype(object)}, wanted)
+            outputs = await servable.run(call)
             for row, length in enumerate(outputs["sequence_len"]):
                 # A biLM whose export lacks the output `tokens` splits texts at spaces.
                 tokens = (

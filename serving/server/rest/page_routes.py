@@ -53,7 +53,7 @@ def page_routes(core, folder, sentences=()):
         try:
             body = await read_body(request, LARGEST_BODY, core.options.timeout_seconds)
             given = await parsed(len(body), parse_body, body, core.options.max_elements)
-            found = await core.respond(neighbors.find, *checked(given), ticket=core.ticket())
+            found = await core.respond(core.call(), neighbors.find, *checked(given))
             return JSONResponse(found)
         except Exception as error:
             problem = as_serving_error(error)

@@ -112,18 +112,18 @@ class RestApp:
         core = self._core
         seconds = core.options.timeout_seconds
         body = await read_body(request, core.options.max_body_mb * MEGABYTE, seconds)
-        ticket = core.ticket()
+        call = core.call()
         gone = asyncio.ensure_future(end_of(request))
-        gone.add_done_callback(lambda _: ticket.cancel())
+        gone.add_done_callback(lambda _: call.cancel())
         try:
             with core.recorded(which[0], "predict", "REST"):
-                prepare = functools.partial(self._prepare, body)
-                return reply(await core.predict(which, prepare, ticket, len(body)))
+                read = functools.partial(self._read, body)
+                return reply(await core.respond(call, core.predict, which, len(body), read))
         finally:
             gone.cancel()
 
-    def _prepare(self, body, number, servable, ticket):
-        """Parses the body of a request, and returns the `Call` that runs the model for it."""
+    def _read(self, body, call, servable, number):
+        """Parses the body of a request, and prepares the call of the model."""
         options = self._core.options
         given = parse_body(body, options.max_elements)
         name = given.get("signature_name", "")
@@ -131,7 +131,7 @@ class RestApp:
             raise invalid(f"'signature_name' must be a string; got {str(name)[:40]}.")
         inputs, rows = read_inputs(given, servable.signature(name))
         write = functools.partial(predict_json, rows=rows, options=options)
-        return servable.prepare(name, inputs, (), ticket, write)
+        servable.prepare(call, name, inputs, write=write)
 
     def _status(self, which):
         return json_format.MessageToDict(

@@ -8,8 +8,8 @@ from tensorflow_serving.apis import predict_pb2, prediction_log_pb2
 
 from tfreps._src.files.atomic_files import replacing
 from tfreps.serving import BatchOptions, ModelConfig, ModelServer, ServerOptions
+from tfreps.serving.server.requests.call import Call
 from tfreps.serving.server.requests.event_loop import on_loop
-from tfreps.serving.server.requests.ticket import Ticket
 
 
 def save(folder, **functions):
@@ -124,11 +124,11 @@ def serving(*folders, labels=None, make_routes=None, **options):
     return ModelServer(configs, ServerOptions(**chosen), make_routes)
 
 
-def ask(servable, name, inputs, outputs=(), ticket=None, **options):
+def ask(servable, name, inputs, outputs=()):
     """Sends a request to a `Servable` through its queues; returns the dict of outputs."""
-    return on_loop(
-        servable.run(servable.prepare(name, inputs, outputs, ticket or Ticket(), **options))
-    )
+    call = Call()
+    servable.prepare(call, name, inputs, outputs)
+    return on_loop(servable.run(call))
 
 
 @contextlib.contextmanager

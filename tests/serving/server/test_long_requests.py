@@ -15,7 +15,7 @@ from tensorflow_serving.apis import prediction_service_pb2_grpc
 from tests.serving.server.small_models import at_the_same_time, predict_request, save_zoo, serving
 from tests.serving.server.test_model_server import wait_for
 from tfreps.serving.server.grpc import grpc_front
-from tfreps.serving.server.models import signature_runner
+from tfreps.serving.server.models import servable
 from tfreps.serving.server.requests import lane
 from tfreps.serving.server.requests.server_options import BatchOptions
 
@@ -95,7 +95,7 @@ def send(server, texts):
 
 def test_small_requests_do_not_wait_for_long_ones(counted, monkeypatch):
     """One long request runs, some wait, and the others are rejected."""
-    monkeypatch.setattr(signature_runner, "LONG_WAITING", 16)
+    monkeypatch.setattr(servable, "LONG_WAITING", 16)
     with serving(counted, max_tokens=4_000, max_text_tokens=3_500) as server:
         clients = [send(server, [LONG]) for _ in range(20)]
         wait_for(lambda: server._core.in_progress == 17)

@@ -60,7 +60,7 @@ def test_calls_beyond_a_limit_are_not_received(models, monkeypatch):
         async def hang(*given, **options):
             await asyncio.sleep(60)
 
-        monkeypatch.setattr(server._core, "predict", hang)
+        monkeypatch.setattr(server._core, "respond", hang)
         with grpc.insecure_channel(f"127.0.0.1:{server.grpc_port}") as channel:
             stub = prediction_service_pb2_grpc.PredictionServiceStub(channel)
             request = predict_request("zoo", {"text": ["x"]})

@@ -10,14 +10,16 @@ import pytest
 
 from tests.serving.server.test_model_server import wait_for
 from tfreps.serving.server.requests import lane as module
+from tfreps.serving.server.requests.call import Call
 from tfreps.serving.server.requests.event_loop import server_loop
-from tfreps.serving.server.requests.lane import Call, Lane
+from tfreps.serving.server.requests.lane import Lane
 from tfreps.serving.server.requests.serving_error import ServingError
-from tfreps.serving.server.requests.ticket import Ticket
 
 
-def call(signature="a", rows=1, ticket=None):
-    return Call(signature, {}, [], rows, "batched", ticket or Ticket(20), dict)
+def call(signature="a", rows=1, seconds=20, limit=None):
+    call = Call(seconds, limit)
+    call.signature, call.rows = signature, rows
+    return call
 
 
 class Gate:
@@ -101,11 +103,11 @@ def test_a_batch_waits_for_more_calls_until_it_is_full(gate):
 
 def test_a_cancelled_call_leaves_the_queue(gate):
     lane = Lane("single", gate)
-    gone, before = Ticket(20), Ticket(20)
+    gone, before = call(), call()
     before.cancel()
     first = fill(lane, call())
     assert gate.started.acquire(timeout=20)
-    futures = fill(lane, call(ticket=gone), call(ticket=before))
+    futures = fill(lane, gone, before)
     server_loop().call_soon_threadsafe(gone.cancel)
     for future in futures:
         with pytest.raises(ServingError, match="disconnected"):
@@ -130,7 +132,7 @@ def test_only_some_wait(gate):
 def test_stuck_while_all_threads_are_late(gate, monkeypatch, limits, seconds, is_stuck):
     """The server's limit decides, not the 30 seconds that a client waits."""
     lane = Lane("single", gate, threads=2)
-    fill(lane, *(call(ticket=Ticket(30, limit=limit)) for limit in limits))
+    fill(lane, *(call(seconds=30, limit=limit) for limit in limits))
     for _ in limits:
         assert gate.started.acquire(timeout=20)
     clock = types.SimpleNamespace(monotonic=lambda: time.monotonic() + seconds)

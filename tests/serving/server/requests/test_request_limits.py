@@ -6,8 +6,12 @@ import numpy as np
 import pytest
 
 from tfreps.serving import BatchOptions, ServerOptions
-from tfreps.serving.server.requests.request_limits import check_response, choose_queue, rows_of
-from tfreps.serving.server.requests.request_size import RequestSize
+from tfreps.serving.server.requests.request_limits import (
+    RequestSize,
+    check_response,
+    choose_queue,
+    rows_of,
+)
 from tfreps.serving.server.requests.serving_error import ServingError
 
 LIMITS = ServerOptions(

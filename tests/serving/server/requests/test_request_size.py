@@ -10,7 +10,7 @@ from hypothesis import strategies
 
 from tests import tiny_bert
 from tfreps._src.text.tokenizers import TOKENIZERS, tokenize
-from tfreps.serving.server.requests.request_size import PATTERNS, RequestCounter, RequestSize
+from tfreps.serving.server.requests.request_limits import PATTERNS, RequestCounter, RequestSize
 
 TEXTS = [
     "The dog sat on the mat .",

@@ -24,20 +24,18 @@ def test_requests_beyond_the_limit_are_rejected_and_accepted_ones_answered():
     async def check():
         go_on = asyncio.Event()
 
-        async def work(number, ticket):
+        async def work(call, number):
             await go_on.wait()
             return number
 
-        tasks = [
-            asyncio.ensure_future(core.respond(work, n, ticket=core.ticket())) for n in range(2)
-        ]
+        tasks = [asyncio.ensure_future(core.respond(core.call(), work, n)) for n in range(2)]
         await asyncio.sleep(0)
         with pytest.raises(ServingError, match="2 requests are in progress") as caught:
-            await core.respond(work, 2, ticket=core.ticket())
+            await core.respond(core.call(), work, 2)
         assert caught.value.code == "UNAVAILABLE"
         go_on.set()
         assert await asyncio.gather(*tasks) == [0, 1]
-        assert await core.respond(work, 3, ticket=core.ticket()) == 3
+        assert await core.respond(core.call(), work, 3) == 3
         assert core.in_progress == 0
 
     asyncio.run(check())
@@ -49,14 +47,14 @@ def test_a_request_that_is_given_up_is_in_progress_until_its_work_ends(end):
 
     async def check():
         go_on = asyncio.Event()
-        ticket = core.ticket(0.05 if end == "late" else None)
-        assert ticket.limit == 20
+        call = core.call(0.05 if end == "late" else None)
+        assert call.limit == 20
 
-        async def work(ticket):
+        async def work(call):
             await go_on.wait()
-            ticket.check()
+            call.check()
 
-        task = asyncio.ensure_future(core.respond(work, ticket=ticket))
+        task = asyncio.ensure_future(core.respond(call, work))
         await asyncio.sleep(0)
         if end == "cancelled":
             task.cancel()
@@ -67,7 +65,7 @@ def test_a_request_that_is_given_up_is_in_progress_until_its_work_ends(end):
                 await task
             assert caught.value.code == "DEADLINE_EXCEEDED"
         with pytest.raises(ServingError):
-            ticket.check()
+            call.check()
         assert core.in_progress == 1
         go_on.set()
         while core.in_progress:

@@ -9,8 +9,8 @@ import tensorflow as tf
 
 from tests.serving.server.small_models import save, serving, spec
 from tfreps.serving.server.models.servable import Servable
+from tfreps.serving.server.requests.call import Call
 from tfreps.serving.server.requests.event_loop import on_loop
-from tfreps.serving.server.requests.ticket import Ticket
 from tfreps.serving.server.rest.context_neighbors import ContextNeighbors
 
 TEXTS = ["a bb ccc", "dddd bb", ""]
@@ -55,7 +55,7 @@ def neighbors(server):
 
 
 def find(neighbors, *asked, **options):
-    return on_loop(neighbors.find(*asked, Ticket(20), **options))
+    return on_loop(neighbors.find(Call(20), *asked, **options))
 
 
 def cosines(wanted):
@@ -106,9 +106,9 @@ def asked(monkeypatch):
     texts = []
     prepare = Servable.prepare
 
-    def note(self, name, inputs, *rest):
+    def note(self, call, name, inputs, *rest):
         texts.append(inputs["text"].tolist())
-        return prepare(self, name, inputs, *rest)
+        return prepare(self, call, name, inputs, *rest)
 
     monkeypatch.setattr(Servable, "prepare", note)
     return texts

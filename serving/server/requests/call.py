@@ -1,6 +1,7 @@
-"""Ticket: the remaining time and the cancellation of a request."""
+"""Call: a request in progress, with its time limit and the call of a model that it needs."""
 
 import time
+from collections.abc import Callable
 
 import tensorflow as tf
 from tensorflow.python.eager import cancellation, context, execute
@@ -8,17 +9,24 @@ from tensorflow.python.eager import cancellation, context, execute
 from tfreps.serving.server.requests.serving_error import ServingError
 
 
-class Ticket:
-    """Time limit and cancellation of a request in progress, whose client waits `seconds` seconds.
+class Call:
+    """Request in progress, whose client waits `seconds` seconds.
 
     `limit` is the number of seconds that the server allows. A request that runs longer counts as
-    stuck (see `Lane.is_stuck`).
+    stuck (see `Lane.is_stuck`). `Servable.prepare` sets the attributes that describe the call of
+    the model.
     """
 
-    def __init__(self, seconds=60.0, limit=None):
+    def __init__(self, seconds: float = 60.0, limit: float | None = None):
         self.seconds = seconds
         self.limit = seconds if limit is None else limit
-        self.on_cancel = None  # function without arguments that `cancel` calls
+        self.signature = ""  # only calls of the same signature are merged into a batch
+        self.inputs = {}
+        self.outputs: list[str] = []
+        self.rows = 0
+        self.queue = ""  # name of the `Lane` in which the call waits
+        self.write: Callable = dict  # converts the outputs to the response, in the call's thread
+        self.on_cancel: Callable | None = None  # function without arguments that `cancel` calls
         self._until = time.monotonic() + seconds
         self._manager = cancellation.CancellationManager()
 
@@ -40,14 +48,14 @@ class Ticket:
         if self._manager.is_cancelled:
             raise ServingError("CANCELLED", "The client has disconnected.")
 
-    def call(self, function, inputs):
-        """Calls a function of a SavedModel with a dict of inputs; returns a dict of output tensors.
+    def run(self, function):
+        """Calls a function of a SavedModel with the inputs; returns a dict of output tensors.
 
-        If the request is cancelled, the call stops at its next operation. TensorFlow has no public
-        function for this: all threads would share the manager of `CancellationManagerContext`, and
-        a cancelled request would stop all others.
+        If the request is cancelled, the function stops at its next operation. TensorFlow has no
+        public function for this: all threads would share the manager of
+        `CancellationManagerContext`, and a cancelled request would stop all others.
         """
-        tensors = [tf.convert_to_tensor(inputs[name]) for name in sorted(inputs)]
+        tensors = [tf.convert_to_tensor(self.inputs[name]) for name in sorted(self.inputs)]
         outputs = execute.execute_with_cancellation(
             function.name,
             num_outputs=len(function.outputs),

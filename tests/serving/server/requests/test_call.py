@@ -1,4 +1,4 @@
-"""Tests time limits and cancellation of requests."""
+"""Tests time limits and cancellation of calls."""
 
 import time
 
@@ -7,28 +7,28 @@ import tensorflow as tf
 
 from tests.serving.server.small_models import at_the_same_time, save, spec
 from tests.serving.server.test_model_server import wait_for
+from tfreps.serving.server.requests.call import Call
 from tfreps.serving.server.requests.serving_error import ServingError
-from tfreps.serving.server.requests.ticket import Ticket
 
 
 def test_time_goes_by():
-    ticket = Ticket(0.05, limit=7)
-    ticket.check()
-    assert 0 < ticket.remaining <= 0.05 and (ticket.seconds, ticket.limit) == (0.05, 7)
+    call = Call(0.05, limit=7)
+    call.check()
+    assert 0 < call.remaining <= 0.05 and (call.seconds, call.limit) == (0.05, 7)
     time.sleep(0.06)
-    assert ticket.remaining == 0
+    assert call.remaining == 0
     with pytest.raises(ServingError, match="took longer than 0.05 seconds") as caught:
-        ticket.check()
+        call.check()
     assert caught.value.code == "DEADLINE_EXCEEDED"
 
 
 def test_cancellation():
-    ticket, told = Ticket(10), []
-    ticket.on_cancel = lambda: told.append("cancelled")
-    ticket.cancel()
+    call, told = Call(10), []
+    call.on_cancel = lambda: told.append("cancelled")
+    call.cancel()
     assert told == ["cancelled"]
     with pytest.raises(ServingError, match="The client has disconnected") as caught:
-        ticket.check()
+        call.check()
     assert (caught.value.code, caught.value.http_status) == ("CANCELLED", 499)
 
 
@@ -38,14 +38,17 @@ def test_a_function_stops_when_its_own_client_goes(tmp_path):
 
     save(tmp_path, serving_default=(endless, {"x": spec("int32")}))
     loaded = tf.saved_model.load(tmp_path)
-    run, inputs = loaded.signatures["serving_default"], {"x": tf.constant(0)}
-    assert int(Ticket(60).call(run, {"x": tf.constant(-3)})["y"]) == -3
-    one, other, ended = Ticket(60), Ticket(60), []
+    function = loaded.signatures["serving_default"]
+    finite, one, other = Call(60), Call(60), Call(60)
+    finite.inputs = {"x": tf.constant(-3)}
+    one.inputs = other.inputs = {"x": tf.constant(0)}
+    assert int(finite.run(function)["y"]) == -3
+    ended = []
 
-    def wait(ticket):
+    def wait(call):
         with pytest.raises(tf.errors.CancelledError):
-            ticket.call(run, inputs)
-        ended.append(ticket)
+            call.run(function)
+        ended.append(call)
 
     with at_the_same_time(lambda n: wait((one, other)[n]), 2):
         time.sleep(0.2)
@@ -56,4 +59,4 @@ def test_a_function_stops_when_its_own_client_goes(tmp_path):
         other.cancel()
     assert ended == [one, other]
     with pytest.raises(tf.errors.CancelledError):  # the client disconnects before the call starts
-        one.call(run, inputs)
+        one.run(function)
