@@ -13,6 +13,7 @@ from tfreps._src.cli.command import Command, Group
 from tfreps._src.cli.options import Option
 from tfreps._src.cli.start_tensorflow import start_tensorflow
 from tfreps._src.cli.text_streams import FILE, SENTENCES, read_sentences
+from tfreps.serving.server.connect import connect
 from tfreps.serving.server.output_lines import as_lines
 
 BATCH = 32
@@ -83,7 +84,10 @@ def main(argv=None):
 
 
 def query(options):
-    client = connect(options)
+    if options.grpc:
+        start_tensorflow()
+    port = options.grpc_port if options.grpc else options.rest_port
+    client = connect(options.host, port, options.grpc, options.timeout_seconds, options.ca_file)
     which = {"version": options.version, "label": options.label}
     try:
         if options.status:
@@ -95,26 +99,6 @@ def query(options):
                 show(text, outputs, options.json)
     finally:
         client.close()
-
-
-def connect(options):
-    """Returns a client for the protocol that the options select."""
-    host = f"[{options.host}]" if ":" in options.host else options.host
-    try:
-        if options.grpc:
-            start_tensorflow()
-            from tfreps.serving.server.grpc.grpc_client import GrpcClient
-
-            address = f"{host}:{options.grpc_port}"
-            return GrpcClient(address, options.timeout_seconds, options.ca_file)
-        from tfreps.serving.server.rest.rest_client import RestClient
-    except ModuleNotFoundError as error:
-        raise ValueError(
-            f"The client needs the module {error.name}, which is not installed. In a checkout of "
-            "tfreps, run pip install '.[serving]'."
-        ) from None
-    address = f"{'https' if options.ca_file else 'http'}://{host}:{options.rest_port}"
-    return RestClient(address, options.timeout_seconds, options.ca_file)
 
 
 def show(text, outputs, as_json):

@@ -28,6 +28,8 @@ from tfreps._src.cli.start_tensorflow import start_tensorflow
 from tfreps._src.cli.text_streams import read_texts
 from tfreps.serving.options import server_options
 from tfreps.serving.options.server_log import server_log
+from tfreps.serving.server.connect import connect, needs_extra
+from tfreps.serving.server.output_lines import as_lines
 
 PAGE = pathlib.Path(__file__).parent / "page"
 LEAST_THREADS = 4
@@ -129,15 +131,10 @@ def stop_on_signals(stopped):
 
 def make_server(options):
     """Returns a `ModelServer` for the models on the command line."""
-    try:
+    with needs_extra("server"):
         from tfreps.serving.server.model_server import ModelServer
         from tfreps.serving.server.models import model_configs
         from tfreps.serving.server.requests.server_options import BatchOptions, ServerOptions
-    except ModuleNotFoundError as error:
-        raise ValueError(
-            f"The server needs the module {error.name}, which is not installed. In a checkout of "
-            "tfreps, run pip install '.[serving]'."
-        ) from None
     spread_operations()
     configs = model_configs.from_folders(options.folders, options.label, options.versions)
     if options.model_config:
@@ -205,18 +202,9 @@ def report(server, options):
 
 def try_out(server, options):
     """Sends the sentence of --try to the first model over both protocols; prints the outputs."""
-    from tfreps.serving.server.grpc.grpc_client import GrpcClient
-    from tfreps.serving.server.output_lines import as_lines
-    from tfreps.serving.server.rest.rest_client import RestClient
-
     name = next(iter(server._core.pool.models))
-    host = f"[{options.host}]" if ":" in options.host else options.host
-    scheme, ca_file = ("https", options.tls_cert) if options.tls_cert else ("http", None)
-    clients = {
-        "REST": RestClient(f"{scheme}://{host}:{server.rest_port}", ca_file=ca_file),
-        "gRPC": GrpcClient(f"{host}:{server.grpc_port}", ca_file=ca_file),
-    }
-    for protocol, client in clients.items():
+    for protocol, port in (("REST", server.rest_port), ("gRPC", server.grpc_port)):
+        client = connect(options.host, port, protocol == "gRPC", ca_file=options.tls_cert)
         (outputs,) = client.predict(name, [options.sentence])
         client.close()
         print(f"{name} over {protocol}:", *as_lines(options.sentence, outputs), sep="\n")

@@ -2,7 +2,6 @@
 
 import os
 import pathlib
-from collections.abc import Sequence
 from typing import Any
 
 import grpc
@@ -16,12 +15,10 @@ from tensorflow_serving.apis import (
     prediction_service_pb2_grpc,
 )
 
-from tfreps.serving.server.requests.version_status import VersionStatus
-
-TIMEOUT = 60.0
+from tfreps.serving.server.model_client import TIMEOUT, ModelClient, VersionStatus
 
 
-class GrpcClient:
+class GrpcClient(ModelClient):
     """Client for the gRPC interface of a server, based on TensorFlow Serving's stubs.
 
     Args:
@@ -52,81 +49,35 @@ class GrpcClient:
             self._channel = grpc.secure_channel(address, trusted, options)
         else:
             self._channel = grpc.insecure_channel(address, options)
-        self._predict = prediction_service_pb2_grpc.PredictionServiceStub(self._channel)
+        self._stub = prediction_service_pb2_grpc.PredictionServiceStub(self._channel)
         self._models = model_service_pb2_grpc.ModelServiceStub(self._channel)
         self._inputs: dict[tuple, str] = {}
 
-    def predict(
-        self,
-        model: str,
-        texts: Sequence[str],
-        signature: str = "",
-        version: int | None = None,
-        label: str | None = None,
-    ) -> list[dict[str, Any]]:
-        """Sends texts to a model and returns its outputs.
+    def close(self) -> None:
+        """Closes the connection to the server."""
+        self._channel.close()
 
-        Args:
-            model: str. The name of the model.
-            texts: sequence of str. The texts to send.
-            signature: str. The name of a signature whose only input is text. If empty, the default
-                signature is used. Defaults to `""`.
-            version: int or None. The version of the model. If `None`, it is selected by `label`.
-                Defaults to `None`.
-            label: str or None. The label of a version. If `version` and `label` are both `None`,
-                the newest version is used. Defaults to `None`.
-
-        Returns:
-            list of dicts, one per text. Each dict maps output names to numbers, strings or nested
-            lists.
-
-        Raises:
-            ValueError: If the server does not respond or returns an error, or if the signature does
-                not exist or does not have text as its only input.
-        """
-        which = model, version, label
+    def _predict(self, which, texts, signature):
         key = (*which, signature)
         if key not in self._inputs:
             self._inputs[key] = self._only_input(which, signature)
         request = addressed(predict_pb2.PredictRequest(), *which)
         request.model_spec.signature_name = signature
         request.inputs[self._inputs[key]].CopyFrom(tf.make_tensor_proto(texts, tf.string))
-        outputs = self._call(self._predict.Predict, request).outputs
+        outputs = self._call(self._stub.Predict, request).outputs
         arrays = {name: tf.make_ndarray(value) for name, value in sorted(outputs.items())}
         return [
             {name: as_python(value[row]) for name, value in arrays.items()}
             for row in range(len(texts))
         ]
 
-    def status(
-        self, model: str, version: int | None = None, label: str | None = None
-    ) -> list[VersionStatus]:
-        """Returns the status of the versions of a model.
-
-        Args:
-            model: str. The name of the model.
-            version: int or None. The version to report. If `version` and `label` are both `None`,
-                all versions are reported. Defaults to `None`.
-            label: str or None. The label of the version to report if `version` is `None`. The
-                server may ignore the label and report all versions. Defaults to `None`.
-
-        Returns:
-            list of named tuples `(version, state, error)`. `version` is an int. `state` is a str
-            such as `"AVAILABLE"`. `error` is a str, empty if there is no error.
-
-        Raises:
-            ValueError: If the server does not respond or returns an error.
-        """
-        request = addressed(get_model_status_pb2.GetModelStatusRequest(), model, version, label)
+    def _status(self, which):
+        request = addressed(get_model_status_pb2.GetModelStatusRequest(), *which)
         found = self._call(self._models.GetModelStatus, request).model_version_status
         return [
             VersionStatus(entry.version, entry.State.Name(entry.state), entry.status.error_message)
             for entry in found
         ]
-
-    def close(self) -> None:
-        """Closes the connection."""
-        self._channel.close()
 
     def _only_input(self, which, signature):
         """Returns the name of the only input of a signature of the model `which`.
@@ -135,7 +86,7 @@ class GrpcClient:
         """
         request = addressed(get_model_metadata_pb2.GetModelMetadataRequest(), *which)
         request.metadata_field.append("signature_def")
-        packed = self._call(self._predict.GetModelMetadata, request).metadata["signature_def"]
+        packed = self._call(self._stub.GetModelMetadata, request).metadata["signature_def"]
         found = get_model_metadata_pb2.SignatureDefMap()
         packed.Unpack(found)
         signature = signature or "serving_default"

@@ -3,17 +3,14 @@
 import json
 import os
 import urllib.parse
-from collections.abc import Sequence
 from typing import Any
 
 import requests
 
-from tfreps.serving.server.requests.version_status import VersionStatus
-
-TIMEOUT = 60.0
+from tfreps.serving.server.model_client import TIMEOUT, ModelClient, VersionStatus
 
 
-class RestClient:
+class RestClient(ModelClient):
     """Client for the REST interface of a server. The client does not need TensorFlow.
 
     Args:
@@ -59,34 +56,12 @@ class RestClient:
             return f"{url}/versions/{version}"
         return f"{url}/labels/{urllib.parse.quote(label, safe='')}" if label else url
 
-    def predict(
-        self,
-        model: str,
-        texts: Sequence[str],
-        signature: str = "",
-        version: int | None = None,
-        label: str | None = None,
-    ) -> list[dict[str, Any]]:
-        """Sends texts to a model and returns its outputs.
+    def close(self) -> None:
+        """Closes the connection to the server."""
+        self._session.close()
 
-        Args:
-            model: str. The name of the model.
-            texts: sequence of str. The texts to send.
-            signature: str. The name of a signature whose only input is text. If empty, the default
-                signature is used. Defaults to `""`.
-            version: int or None. The version of the model. If `None`, it is selected by `label`.
-                Defaults to `None`.
-            label: str or None. The label of a version. If `version` and `label` are both `None`,
-                the newest version is used. Defaults to `None`.
-
-        Returns:
-            list of dicts, one per text. Each dict maps output names to numbers, strings or nested
-            lists.
-
-        Raises:
-            ValueError: If the request fails, or the server returns an error or invalid JSON.
-        """
-        url = self.url(model, version, label)
+    def _predict(self, which, texts, signature):
+        url = self.url(*which)
         body = {"instances": texts, **({"signature_name": signature} if signature else {})}
         rows = self._request("POST", f"{url}:predict", json.dumps(body).encode())["predictions"]
         # A row of a model with a single output is not a dict of outputs.
@@ -95,36 +70,14 @@ class RestClient:
             return [{name: row} for row in rows]
         return rows
 
-    def status(
-        self, model: str, version: int | None = None, label: str | None = None
-    ) -> list[VersionStatus]:
-        """Returns the status of the versions of a model.
-
-        Args:
-            model: str. The name of the model.
-            version: int or None. The version to report. If `version` and `label` are both `None`,
-                all versions are reported. Defaults to `None`.
-            label: str or None. The label of the version to report if `version` is `None`. The
-                server may ignore the label and report all versions. Defaults to `None`.
-
-        Returns:
-            list of named tuples `(version, state, error)`. `version` is an int. `state` is a str
-            such as `"AVAILABLE"`. `error` is a str, empty if there is no error.
-
-        Raises:
-            ValueError: If the request fails, or the server returns an error or invalid JSON.
-        """
-        found = self._request("GET", self.url(model, version, label))["model_version_status"]
+    def _status(self, which):
+        found = self._request("GET", self.url(*which))["model_version_status"]
         return [
             VersionStatus(
                 int(entry["version"]), entry["state"], entry["status"].get("error_message", "")
             )
             for entry in found
         ]
-
-    def close(self) -> None:
-        """Closes the connection to the server."""
-        self._session.close()
 
     def _only_output(self, url: str, signature: str) -> str:
         """Returns the name of the only output of a signature. The server is asked for it once."""
