@@ -20,6 +20,9 @@ import hypothesis
 import numpy as np
 import pytest
 
+# Traces of graphs allocate many objects, and `small_heap` collects after each file.
+gc.set_threshold(20_000, 20, 50)
+
 # Examples are the same in every run. `deadline` would depend on the speed of the machine.
 hypothesis.settings.register_profile("fixed", derandomize=True, deadline=None)
 hypothesis.settings.load_profile("fixed")

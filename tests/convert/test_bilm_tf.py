@@ -56,7 +56,8 @@ def warned(model):
 
 
 @pytest.mark.parametrize(
-    "name", [None, "my_token_encoder", pytest.param("bilstm", marks=pytest.mark.slow)]
+    "name",
+    [None, *(pytest.param(n, marks=pytest.mark.slow) for n in ("my_token_encoder", "bilstm"))],
 )
 @pytest.mark.parametrize("case", CASES)
 def test_what_is_read_and_written_is_bit_equal(tmp_path, case, name):
@@ -334,9 +335,9 @@ def expected_embeddings(folder):
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("num_batches, num_tokens", [(2, None), (10, 744)])
+@pytest.mark.parametrize("num_batches, num_tokens", [(1, None), (10, 744)])
 def test_the_originals_own_embeddings(tfreps_data, num_batches, num_tokens):
-    """Sentences of bilm-tf's own test, with carried states; the slow test has all 30."""
+    """Sentences of bilm-tf's own test; the slow test has all 30, with carried states."""
     folder = tfreps_data / "bilm_tf_fixture"
     weights_file = folder / "lm_weights.hdf5"
     bilm = BiLM.from_pretrained(

@@ -31,7 +31,7 @@ MODELS = {
 SMALL = {"vocabulary_size": 9, "hidden_dim": 8, "num_layers": 1, "num_heads": 2}
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_class_of_transformers(tmp_path, kind):
     hugging_face(tmp_path, USUAL, kind=kind)

@@ -1,5 +1,7 @@
 """Exports of taggers and classifiers return the predictions of the model."""
 
+import functools
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -19,8 +21,11 @@ def export(trained, base, **options):
     return list(write_export(TextSignatures(trained, **options), base).functions)
 
 
+opened = functools.lru_cache(1)(lambda folder: tf.saved_model.load(str(folder)))
+
+
 def ask(folder, signature="default", **inputs):
-    outputs = tf.saved_model.load(str(folder)).signatures[signature](**inputs)
+    outputs = opened(folder).signatures[signature](**inputs)
     return {name: value.numpy() for name, value in outputs.items()}
 
 

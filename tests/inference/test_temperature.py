@@ -71,7 +71,7 @@ def test_of_a_classifier_is_the_closed_form():
     assert_close(again.nll_before, -np.log(softmax([0, 2 / 5])) @ [1 / 4, 3 / 4])
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "make",
     [tagger, lambda: tagger(use_crf=False), lambda: tagger(scheme="bio"), hmm],

@@ -144,6 +144,7 @@ def two_inputs(merge, masks):
     return keras.Model([ids, case], {"sequence_output": x, "mask": mask})
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("head", [Tagger, Classifier])
 @pytest.mark.parametrize("merge", MERGES)
 def test_merging_tensors_with_and_without_a_mask_is_an_error(merge, head):
@@ -163,6 +164,7 @@ def alone_and_padded():
     return alone, {name: np.pad(value, [[0, 0], [0, 9]]) for name, value in alone.items()}
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("masks", [[False, False], [True, True]], ids=["by_name", "of_keras"])
 @pytest.mark.parametrize("head, name", [(Tagger, "emissions"), (Classifier, "logits")])
 def test_padding_of_two_inputs_has_no_effect(masks, head, name):

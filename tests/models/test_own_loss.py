@@ -178,7 +178,7 @@ def test_weights_of_tokens_replace_weights_of_tags():
 def test_weighted_figures_do_not_depend_on_the_batches(name, options):
     """As in Keras, the loss is divided by the number of rows, not by the sum of the weights."""
     model, _ = make(name, **options)
-    model.compile(keras.optimizers.SGD(0.0))
+    model.compile(keras.optimizers.SGD(0.0), run_eagerly=True)
     y, weights = Y if name == "Tagger" else Y[:, 0], np.array([0.0, 3.0, 0.5, 1.0])
     one = {"batch_size": 1, "verbose": 0, "return_dict": True}
     each = [model.evaluate({"token_ids": IDS[i : i + 1]}, y[i : i + 1], **one) for i in range(4)]
@@ -287,7 +287,7 @@ def test_arguments_of_predict(capsys):
 def test_predict_computes_one_batch_at_a_time():
     """Outputs of batches of different widths cannot be joined in a graph, as Keras would."""
     model, _ = make("Tagger", use_crf=False)
-    model.compile("sgd", steps_per_execution=2)
+    model.compile("sgd", steps_per_execution=2, run_eagerly=True)
     assert model.predict(Batches(), verbose=0)["tags"].shape == (4, 9)
     assert model.steps_per_execution == 2
 

@@ -40,7 +40,7 @@ def problem_of(model):
     return Problem(emissions / model.temperature, mask, *(x / model.temperature for x in scores))
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("temperature", [2.5, 1.0])
 @pytest.mark.parametrize("scheme", ["bmes", "bio", "iob1"])
 @pytest.mark.parametrize("kind", ["crf", "free crf", "softmax", "free softmax", "hmm"])

@@ -50,7 +50,7 @@ KINDS = {
 }
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", KINDS)
 def test_confidences_are_those_of_divided_scores(kind):
     model, plain, weak = KINDS[kind](T), KINDS[kind](), divided(KINDS[kind]())

@@ -303,7 +303,8 @@ def test_what_is_there_already(run, text, tmp_path, capsys):
     assert output.read_bytes() == content
 
 
-@pytest.mark.parametrize("name, dtype", [("v.npy", "float32"), ("v.hdf5", "float16")])
+@pytest.mark.few(1)
+@pytest.mark.parametrize("name, dtype", [("v.hdf5", "float16"), ("v.npy", "float32")])
 def test_one_vector_per_text(embedder, tmp_path, capsys, name, dtype):
     """The model is the fixture in the format of sentence-transformers, with its default prompt."""
     path, output = tmp_path / "texts.txt", tmp_path / name
