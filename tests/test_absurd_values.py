@@ -76,6 +76,12 @@ def refused(tmp_path, monkeypatch, capsys):
     return run
 
 
+def within(number, option):
+    """Returns whether a number is not below the least value of an option."""
+    least, above = option.at_least, option.above
+    return (least is None or number >= least) and (above is None or number > above)
+
+
 @pytest.mark.parametrize("every", [4, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", LEAST)
 def test_numbers_and_words(name, every, refused):
@@ -92,7 +98,7 @@ def test_numbers_and_words(name, every, refused):
             error = refused(name, *f"{flag}={value}".split(" ", maxsplit=flag.count(" ")))
             if value == "":
                 assert flag in error, (flag, error)
-            is_fine = value in ("-1", "0", "1.5") and is_number
+            is_fine = is_number and value in ("-1", "0", "1.5") and within(float(value), option)
             if is_number and not is_fine:
                 assert flag in error, (flag, value, error)
 

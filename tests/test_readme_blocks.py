@@ -90,16 +90,3 @@ def test_the_chinese_readme_has_the_same_code_and_figures():
     code, figures = r"^(?:<!-- [^\n]* -->\n)?```.*?^```$", r"\d+\.\d+(?:e-\d+)?"
     assert set(re.findall(code, CHINESE, re.M | re.S)) <= set(re.findall(code, TEXT, re.M | re.S))
     assert set(re.findall(figures, CHINESE)) <= set(re.findall(figures, TEXT))
-
-
-def test_which_blocks_are_run():
-    text = (
-        "# T\n## One\n```bash\ntfreps no\n```\n```python\nb = 1\n```\n```text\n1\n```\n"
-        "## Two\ntext\n"
-        "## Three\n<!-- run -->\n```bash\ntfreps a --b \\\n   c  # why\ntfreps d\n```\n"
-        "<!-- output varies -->\n```python\ne = 1\n```\n```text\n2\n```\n```python\nf = 1\n```\n"
-    )
-    assert readme_sections(text) == {
-        "One": ([], [(7, "b = 1\n", "1\n")]),
-        "Three": ([["a", "--b", "c"], ["d"]], [(23, "e = 1\n", None), (29, "f = 1\n", None)]),
-    }

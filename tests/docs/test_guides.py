@@ -56,11 +56,6 @@ def test_recorded_numbers_are_those_of_the_results():
     assert checked == 31
 
 
-def test_commands_of_a_block():
-    code = "tfreps tag a \\\n    b\n# a comment\ntfreps tag c  # another\n"
-    assert page_code.commands(code) == ["tfreps tag a b", "tfreps tag c  # another"]
-
-
 def test_outputs_and_figures_of_a_page(tmp_path):
     text = (
         "```{run-python}\n:figure: A line.\nimport matplotlib.pyplot as plt\n"

@@ -56,18 +56,6 @@ def test_commands_are_accepted():
                 command.parse(words)
 
 
-def test_a_launched_program_is_a_command():
-    text = "```bash\ntfreps launch --workers 2 -- \\\n    train-tagger --run r\ntfreps tag a\n```\n"
-    assert commands(text) == [
-        ["launch", "--workers", "2"], ["train-tagger", "--run", "r"], ["tag", "a"],
-    ]  # fmt: skip
-
-
-def test_options_of_beam_are_no_command():
-    text = "```bash\ntfreps annotate a b --output c -- --project=mine\n```\n"
-    assert commands(text) == [["annotate", "a", "b", "--output", "c"]]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "path",

@@ -1,7 +1,5 @@
 """tfreps.load opens every kind of path, and rejects paths without a model."""
 
-import json
-
 import keras
 import numpy as np
 import pytest
@@ -264,14 +262,3 @@ def test_nothing_to_load(tmp_path):
     run.save_model(keras.Model(inputs, keras.layers.Dense(1)(inputs)))
     with pytest.raises(ValueError, match="contains a Functional"):
         load(run.path)
-
-
-def test_a_run_of_an_earlier_version(tmp_path):
-    run = known_models.tagger_run(tmp_path / "run")
-    head = json.loads(run.options_path.read_text())
-    run.options_path.write_text(json.dumps({**head, "format_version": 1}))
-    with pytest.raises(ValueError, match="was written by an earlier version of tfreps") as raised:
-        load(run.path)
-    assert "(format 1; this version reads 3). Train the model again, or use the" in str(
-        raised.value
-    )

@@ -7,7 +7,7 @@ from tests import known_models
 from tests.closeness import assert_close
 from tests.known_models import TEXTS, softmax
 from tfreps import load
-from tfreps._src.reports.evaluation import check_known_names, evaluate_classifier, evaluate_tagger
+from tfreps._src.reports.evaluation import evaluate_classifier, evaluate_tagger
 from tfreps.data import LabeledText, TaggedSentence
 from tfreps.inference import TextClassifier, TextTagger
 from tfreps.models import Classifier
@@ -97,17 +97,3 @@ def test_a_threshold_for_three_labels(classifier):
     )
     with pytest.raises(ValueError, match="`threshold` requires .* two labels; this model has 3"):
         evaluate_classifier(three, [["Rome"]], texts(("a", "Rome")), threshold=0.5)
-
-
-def test_names_that_the_model_does_not_have(tagger, classifier):
-    with pytest.raises(ValueError) as raised:
-        evaluate_tagger(tagger, [*SENTENCES, sentence("a b", "O B-ORG", line=9)])
-    message = "test.conll, line 9, token 2: the tag 'B-ORG' is not one of the 3 tags of the model"
-    assert message in str(raised.value) and "(O, B-PER, B-LOC)" in str(raised.value)
-    with pytest.raises(ValueError) as raised:
-        evaluate_classifier(classifier, [["a"]], texts(("so-so", "a")))
-    message = (
-        "test.tsv, line 1: the label 'so-so' is not one of the 2 labels of the model (bad, good"
-    )
-    assert message in str(raised.value)
-    check_known_names(["O", "B-PER", "B-LOC"], SENTENCES)

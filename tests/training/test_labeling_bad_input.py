@@ -34,16 +34,8 @@ def refuse(capsys, tmp_path, program, *flags):
 
 
 TAGGED = {
-    "outside the scheme": ("Ada B-PER\nslept X\n", "line 1, token 2: "),
-    "BIOES in BIO": ("Ada S-PER\n", "line 1, token 1: "),
-    "one column": ("Ada\nslept\n", "line 1: expected a token in column 0 and a tag in a different"),
     "one column in a line": ("Ada B-PER\n\nslept\n", "line 3: expected 2 columns as in line 1"),
-    "tabs and blanks in a token": ("Ada L\tB-PER\nslept\tO\n", "line 2: expected 3 columns"),
-    "empty": ("", "is empty"),
-    "blank": ("\n \n\r\n", "no sentence"),
     "Latin-1": ("na\xefve O\n".encode("latin-1"), "line 1"),
-    "UTF-16": (GOOD.encode("utf-16"), "line 1"),
-    "binary": (b"Ada O\n\0\0 O\n", "line 2"),
 }
 
 
@@ -114,10 +106,6 @@ def test_what_looks_odd_and_is_not(files, tmp_path, text):
 
 LABELED = {
     "no tab": ("good fine\n", "bad.tsv, line 1: expected 2 columns, label<TAB>text; got 1"),
-    "blank label": ("good\tx\n\tfine\n", "bad.tsv, line 2: a label must be a non-empty string"),
-    "empty": ("", "bad.tsv is empty"),
-    "blank": ("\n\n", "bad.tsv contains no text"),
-    "Latin-1": ("good\tna\xefve\n".encode("latin-1"), "bad.tsv, line 1"),
     "new label": (TEXTS + "so-so\tx\n", "bad.tsv, line 5: the label 'so-so' is not one of the 2"),
 }
 
@@ -172,53 +160,19 @@ def test_one_text_is_too_few_to_hold_some_out(files, tmp_path, capsys):
 
 BOTH = [
     ("--units 0", "--units must be at least 1; got 0."),
-    ("--embedding-dim -3", "--embedding-dim must be at least 1"),
-    ("--num-layers 0", "--num-layers must be at least 1"),
-    ("--set num_steps=0", "--set num_steps must be at least 1"),
     ("--set window=0", "--set window must be at least 1"),
-    ("--set num_sentence_nodes=-1", "--set num_sentence_nodes must be at least 0"),
-    ("--dropout 2", "--dropout must be at least 0 and below 1; got 2."),
     ("--dropout nan", "--dropout must be a finite number, at least 0 and below 1; got nan."),
-    ("--epochs 0", "--epochs must be at least 1"),
-    ("--patience 0", "--patience must be at least 1"),
-    ("--time-limit-minutes 0", "--time-limit-minutes must be above 0"),
-    ("--batch-tokens 0", "--batch-tokens must be at least 1"),
-    ("--batch-size -1", "--batch-size must be at least 1"),
-    ("--learning-rate -1", "--learning-rate must be above 0"),
     ("--learning-rate inf", "--learning-rate must be a finite number, above 0; got inf"),
-    ("--set decay=0", "--set decay must be above 0"),
-    ("--set clip_norm=-1", "--set clip_norm must be at least 0"),
-    ("--set weight_decay=-1", "--set weight_decay must be at least 0"),
-    ("--set embedding_learning_rate=0", "--set embedding_learning_rate must be above 0"),
-    ("--elmo-learning-rate 0", "--elmo-learning-rate must be above 0"),
-    ("--checkpoint-every 0", "--checkpoint-every must be at least 1"),
-    ("--seed -1", "--seed must be at least 0"),
     ("--seed 18446744073709551616", "--seed must be at least 0 and at most 2147483647; got 184"),
-    ("--min-count 0", "--min-count must be at least 1"),
     ("--max-vocabulary 3", "--max-vocabulary must be at least 4"),
-    ("--set max_characters=2", "--set max_characters must be at least 3"),
-    ("--no-words", "--no-words requires --characters cnn, --elmo, --elmo-weights or"),
-    ("--set trainable_embeddings=false", "--set trainable_embeddings=false requires --vectors."),
-    ("--elmo-fine-tune", "--elmo-fine-tune requires --elmo or --elmo-weights."),
     ("--elmo absent", "absent does not exist"),
-    ("--elmo-weights a.hdf5", "--elmo-weights requires --elmo-config"),
     ("--vectors absent.txt", "absent.txt"),
-    (
-        "--encoder linear --characters cnn",
-        "--characters has no effect with --encoder linear",
-    ),
-    (
-        "--encoder linear --linear-features",
-        "--linear-features cannot be combined with --encoder linear.",
-    ),
-    ("--train-vectors a.hdf5 --test TRAIN", "--train-vectors requires --test-vectors"),
     ("--train-vectors absent.hdf5", "absent.hdf5: expected an HDF5 file of vectors"),
     ("--config absent.json", "absent.json does not exist"),
 ]
 TAGGERS = [
     ("--token-column 5", "line 1: expected a token in column 5"),
     ("--token-column 1", "line 1: expected a token in column 1 and a tag in a different one"),
-    ("--set transition_learning_rate_factor=0", "transition_learning_rate_factor must be above 0"),
     (
         "--set transition_learning_rate_factor=5 --no-use-crf",
         "_factor cannot be combined with --no-use-crf.",
@@ -226,14 +180,6 @@ TAGGERS = [
 ]
 CLASSIFIERS = [
     ("--validation-split 1", "--validation-split must be at least 0 and below 1"),
-    ("--validation-split -0.1", "--validation-split must be at least 0"),
-    ("--max-length 0", "--max-length must be at least 1"),
-    ("--set hidden_units=0", "--set hidden_units must be at least 1"),
-    (
-        "--encoder cnn --units 9",
-        "--units has no effect with --encoder cnn; it applies to",
-    ),
-    ("--encoder cnn --set num_filters=0", "--set num_filters must be at least 1"),
     ("--encoder cnn --set widths=2,0", "--set widths must be at least 1"),
     ("--encoder embeddings --pooling pooled_output", "must have a `pooled_output`"),
     ("--encoding latin-9x", "latin-9x"),
@@ -243,8 +189,7 @@ CLASSIFIERS = [
 def check_flags(files, tmp_path, capsys, program, words, message):
     train = files("train", GOOD if program == "train-tagger" else TEXTS)
     flags = ["--train", train, *(["--scheme", "bio"] if program == "train-tagger" else [])]
-    flags += [train if word == "TRAIN" else word for word in words.split()]
-    assert message in refuse(capsys, tmp_path, program, *flags)
+    assert message in refuse(capsys, tmp_path, program, *flags, *words.split())
 
 
 @pytest.mark.parametrize("words, message", BOTH + TAGGERS)
@@ -267,56 +212,10 @@ def test_what_is_required(files, tmp_path, capsys):
     assert f"There is no run in {tmp_path / 'run'} to resume." in err
 
 
-@pytest.mark.parametrize(
-    "program, flags",
-    [
-        ("train-tagger", ["--encoder", "cnn"]),
-        ("train-tagger", ["--num-filters", "9"]),
-        ("train-tagger", ["--validation-split", "0.1"]),
-        ("train-tagger", ["--scheme", "conll"]),
-        ("train-tagger", ["a.conll"]),
-        ("train-classifier", ["--scheme", "bio"]),
-        ("train-classifier", ["--epoch", "3"]),
-        ("train-classifier", ["--epochs", "many"]),
-        ("evaluate", ["run"]),
-        ("classify", []),
-    ],
-)
-def test_flags_that_a_program_does_not_have(tmp_path, capsys, program, flags):
-    flags += ["--run", str(tmp_path / "run")] if program.startswith("train") else []
-    with pytest.raises(SystemExit) as raised:
-        main([program, *flags])
-    err = capsys.readouterr().err
-    assert raised.value.code == 2 and f"tfreps {program}: error: " in err
-    assert not (tmp_path / "run").exists()
-
-
-@pytest.mark.parametrize(
-    "program", ["train-tagger", "train-classifier", "evaluate", "tag", "classify"]
-)
-def test_help(capsys, program):
-    with pytest.raises(SystemExit) as raised:
-        main([program, "--help"])
-    out = capsys.readouterr().out
-    assert raised.value.code == 0 and f"usage: tfreps {program}" in out and "--config" in out
-    assert max(map(len, out.splitlines())) <= 100
-
-
-VECTORS = {
-    "header that declares more": ("3 2\nAda 1 2\nslept 1 2\n", "vectors.txt"),
-    "another width than the header": ("2 3\nAda 1 2\nslept 1 2\n", "vectors.txt, line 2"),
-    "no numbers": ("Ada x y\nslept 1 2\n", "vectors.txt, line 1"),
-    "not finite": ("Ada 1 nan\nslept 1 2\n", "vectors.txt, line 1"),
-    "empty": ("", "vectors.txt"),
-}
-
-
-@pytest.mark.parametrize("case", VECTORS)
-def test_word_vectors(files, tmp_path, capsys, case):
-    text, message = VECTORS[case]
+def test_word_vectors(files, tmp_path, capsys):
     flags = ["--train", files("a", GOOD), "--scheme", "bio"]
-    flags += ["--vectors", files("vectors.txt", text)]
-    assert message in refuse(capsys, tmp_path, "train-tagger", *flags)
+    flags += ["--vectors", files("vectors.txt", "Ada x y\nslept 1 2\n")]
+    assert "vectors.txt, line 1" in refuse(capsys, tmp_path, "train-tagger", *flags)
 
 
 def test_stored_vectors_of_another_text(files, tmp_path, capsys):

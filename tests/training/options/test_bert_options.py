@@ -29,10 +29,6 @@ def test_what_makes_sense():
     [
         ({"init": "r", "num_layers": 3}, "--num-layers cannot be combined with --init"),
         ({"init": "r", "cased": True}, "--cased cannot be combined with --init"),
-        ({"fields": ["a"]}, "--fields has no effect with --format lines; it applies to records"),
-        ({"patience": 2}, "--patience requires --validation"),
-        ({"min_count": 2, "vocabulary": "v"}, "--min-count cannot be combined with --vocab"),
-        ({"next_label": 1, "next_sentence": False}, "combined with --no-next-sentence"),
     ],
 )
 def test_what_cannot_be(changes, message):

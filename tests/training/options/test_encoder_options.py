@@ -162,21 +162,11 @@ def test_poolings_are_those_of_the_classifier():
             {"train_vectors": "v", "validation": ["t"]},
             "--train-vectors requires --validation-vectors.",
         ),
-        (
-            {"encoder": "bert"},
-            "--bert is missing: pre-trained BERT model: a run folder of 'tfreps pretrain-bert' or",
-        ),
-        ({"bert": "b"}, "--bert has no effect with --encoder bilstm; it applies to bert."),
         ({"freeze_layers": 1}, "--freeze-layers has no effect with --encoder bilstm; it"),
-        (
-            {"encoder": "bert", "bert": "b", "bert_from_scratch": True, "freeze_layers": 1},
-            "--freeze-layers cannot be combined with --set bert_from_scratch=true.",
-        ),
         (
             {"encoder": "bert", "bert": "b", "lora_rank": 8, "freeze_layers": 1},
             "--lora-rank cannot be combined with --freeze-layers.",
         ),
-        ({"layer_decay": 0.9}, "--set layer_decay requires --bert."),
         ({"bert_learning_rate": 0.1}, "--bert-learning-rate requires --bert."),
         ({"test_vectors": "v", "test": ["t"]}, "--test-vectors requires --train-vectors."),
         (

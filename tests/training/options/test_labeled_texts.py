@@ -9,12 +9,9 @@ from tfreps._src.cli.option_rules import check_rules
 from tfreps._src.cli.options import default_values
 from tfreps._src.runs.bert_loading import load_encoder
 from tfreps.data import LabeledText
-from tfreps.tags import TagSet
 from tfreps.training.options import labeled_texts
 from tfreps.training.options.labeled_texts import (
     OPTIONS,
-    TextPart,
-    check_labels,
     read_files,
     read_parts,
 )
@@ -69,32 +66,6 @@ def test_some_of_the_training_texts_are_held_out(tmp_path):
         assert part.stored["vectors"] == "v"
     whole = read_parts(options(**given, validation_split=0.0))
     assert list(whole) == ["train"] and len(whole["train"].texts) == 8
-
-
-def labeled(*labels):
-    return TextPart([LabeledText("x", label, "f", 1) for label in labels], [], 0, {})
-
-
-@pytest.mark.parametrize(
-    "train, validation, monitor, message",
-    [
-        ("aa", "a", "val_accuracy", "at least two labels; all texts have the label 'a'"),
-        ("abc", "a", "val_auc", "--monitor val_auc needs exactly two labels; got 3"),
-        ("ab", "bb", "val_auc", "needs validation texts of both labels, .* has the label 'b'"),
-    ],
-)
-def test_labels_that_cannot_be_told_apart(train, validation, monitor, message):
-    label_set = TagSet.from_sequences([list(train)], word="label")
-    with pytest.raises(ValueError, match=message):
-        check_labels(
-            label_set, {"train": labeled(*train), "validation": labeled(*validation)}, monitor
-        )
-
-
-def test_labels_that_can():
-    label_set = TagSet.from_sequences([["a", "b"]], word="label")
-    check_labels(label_set, {"train": labeled("a", "b")}, "val_auc")
-    check_labels(label_set, {"train": labeled("a", "b"), "validation": labeled("a")}, "val_loss")
 
 
 def test_texts_in_the_column_of_the_labels(tmp_path):
