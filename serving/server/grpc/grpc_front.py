@@ -21,7 +21,7 @@ from tfreps.serving.server.requests.server_options import MEGABYTE
 NAMES = ("PredictionService", "ModelService")
 SERVICES = (*NAMES, *(f"tensorflow.serving.{name}" for name in NAMES))
 LAST_CALL = 0.2  # first seconds of a shutdown, in which new calls fail with UNAVAILABLE
-HEALTH_SECONDS = 1.0  # interval between checks for stuck models
+HEALTH_SECONDS = 1.0  # interval between checks for loaded and stuck models
 # At most `CALLS_PER_REQUEST * max_requests + SPARE` calls are open at the same time. Further calls
 # are rejected before their messages are received.
 CALLS_PER_REQUEST = 4
@@ -93,7 +93,6 @@ class GrpcFront:
     def start(self):
         """Starts to respond to requests."""
         on_loop(self._start())
-        self._core.pool.watchers.append(lambda: on_loop(self.report_health()))
 
     async def _start(self):
         await self.report_health()  # sets the status before health probes can ask for it

@@ -182,8 +182,6 @@ class ModelPool:
 
     Attributes:
         models: dict from names of models to `ServedModel`.
-        watchers: list of functions without arguments, which are called after every search for
-            versions.
     """
 
     def __init__(self, configs, load):
@@ -195,7 +193,6 @@ class ModelPool:
                     "distinct name."
                 )
             self.models[config.name] = ServedModel(config, load)
-        self.watchers = []
         self._logged = {}
         self._stop = threading.Event()
         self._thread = None
@@ -208,8 +205,6 @@ class ModelPool:
             except Exception:
                 LOG.exception("%s: cannot search for versions", model.name)
             self._log_changes(model)
-        for watcher in self.watchers:
-            watcher()
 
     def start(self, poll_seconds):
         """Starts a thread that searches for versions every `poll_seconds` seconds."""

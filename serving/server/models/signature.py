@@ -77,7 +77,7 @@ class Signature:
                     "INVALID_ARGUMENT",
                     f"Input '{name}' must have the dtype {wanted.dtype.name}; got {found.name}.",
                 )
-            if not fits(value.shape, wanted.shape):
+            if not wanted.shape.is_compatible_with(value.shape):
                 raise ServingError(
                     "INVALID_ARGUMENT",
                     f"Input '{name}' must have the shape {wanted.shape}; got "
@@ -111,14 +111,6 @@ def spec(info):
 
 def open_rows(wanted):
     return bool(wanted.shape.rank) and wanted.shape[0] is None
-
-
-def fits(shape, wanted):
-    if wanted.rank is None:
-        return True
-    return len(shape) == wanted.rank and all(
-        size in (None, own) for own, size in zip(shape, wanted.as_list(), strict=True)
-    )
 
 
 def listed(names):

@@ -5,7 +5,7 @@ import weakref
 
 import numpy as np
 
-from tfreps.serving.server.rest.request_body import invalid
+from tfreps.serving.server.rest.json_requests import invalid
 
 MOST_TEXTS = 200
 BATCH = 16

@@ -7,7 +7,7 @@ from starlette.staticfiles import StaticFiles
 from tfreps.serving.server.requests.serving_core import parsed
 from tfreps.serving.server.requests.serving_error import ServingError, as_serving_error
 from tfreps.serving.server.rest.context_neighbors import ContextNeighbors, text_signature
-from tfreps.serving.server.rest.request_body import invalid, parse_body, read_body
+from tfreps.serving.server.rest.json_requests import invalid, parse_body, read_body
 
 LARGEST_BODY = 2**20
 # The page may only load files from this server.

@@ -17,9 +17,8 @@ from tensorflow_serving.apis import get_model_metadata_pb2
 from tfreps.serving.server.requests.server_options import MEGABYTE
 from tfreps.serving.server.requests.serving_core import SIGNATURE_DEF
 from tfreps.serving.server.requests.serving_error import ServingError, as_serving_error
-from tfreps.serving.server.rest.json_requests import read_inputs
+from tfreps.serving.server.rest.json_requests import invalid, parse_body, read_body, read_inputs
 from tfreps.serving.server.rest.json_responses import predict_json
-from tfreps.serving.server.rest.request_body import invalid, parse_body, read_body
 
 WHICH = r"(?:/versions/(?P<version>[0-9]+)|/labels/(?P<label>[^/:]+))?"
 PREDICT = re.compile(
