@@ -35,7 +35,7 @@ class RestFront:
 
     def __init__(self, app, options):
         self._app = app
-        self._clients = {}  # address -> Client
+        self._clients = {}  # address -> WatchedProtocol
         self._is_ending = False
         config = uvicorn.Config(
             self._respond,
@@ -118,13 +118,22 @@ class RestFront:
 
 
 class WatchedProtocol(H11Protocol):
-    """HTTP/1.1 protocol of uvicorn that has a `Client` in the dict `clients` while connected."""
+    """HTTP/1.1 protocol of uvicorn, with a time limit of `seconds` seconds for slow clients.
+
+    While no request of the client is being handled, its connection is closed if the headers of the
+    next request do not arrive in time, or if the client reads no part of a response for this time.
+    While connected, the protocol is in the dict `clients`, under the address of its client.
+    `is_sending` is `True` while the application waits for the body of a request.
+    """
 
     def __init__(self, *args, clients, seconds, **kwargs):
         super().__init__(*args, **kwargs)
         self.conn = ChunkCounter(h11.SERVER)
+        self.is_sending = False
         self._clients = clients
         self._seconds = seconds
+        self._requests = 0  # number of requests that are being handled; a connection may be lost
+        self._limit = None
 
     def send_400_response(self, msg):
         """Responds with HTTP status 400 to a request that is not valid or has too many chunks."""
@@ -135,14 +144,47 @@ class WatchedProtocol(H11Protocol):
         """Starts the time limit for the first request of a new client."""
         super().connection_made(transport)
         self._address = tuple(transport.get_extra_info("peername") or ())[:2]
-        self._client = self._clients[self._address] = Client(transport, self._seconds)
-        self._client.watch()
+        self._clients[self._address] = self
+        self.watch()
 
     def connection_lost(self, exc):
         """Stops the time limit after the client has disconnected."""
         self._clients.pop(self._address, None)
-        self._client.begin()
+        self.begin()
         super().connection_lost(exc)
+
+    def begin(self):
+        """Stops the time limit, because a request has arrived or the connection was lost."""
+        self._requests += 1
+        self._limit.cancel()
+
+    def end(self):
+        """Starts the time limit again after the last request was handled."""
+        self._requests -= 1
+        if not self._requests:
+            self.watch()
+
+    def watch(self, unread=None):
+        """Closes the connection if its buffer still has `unread` bytes or more.
+
+        Otherwise, or if `unread` is `None`, the buffer is checked again after the time limit.
+        """
+        size = self.transport.get_write_buffer_size()
+        if unread is not None and size >= unread:
+            self.transport.abort()
+        else:
+            loop = asyncio.get_running_loop()
+            self._limit = loop.call_later(self._seconds, self.watch, size)
+
+    def leave(self):
+        """Closes the connection if a request is incomplete, or if all data was sent.
+
+        Closing a TLS connection without aborting it can take 30 seconds.
+        """
+        if self.is_sending:
+            self.transport.close()
+        elif self.transport.is_closing() and not self.transport.get_write_buffer_size():
+            self.transport.abort()
 
 
 class ChunkCounter(h11.Connection):
@@ -160,53 +202,3 @@ class ChunkCounter(h11.Connection):
             if self.chunks > MOST_CHUNKS:
                 raise h11.RemoteProtocolError("too many chunks")
         return event
-
-
-class Client:
-    """Client of an open connection, with a time limit of `seconds` seconds if it is slow.
-
-    While no request of the client is being handled, its connection is closed if the headers of the
-    next request do not arrive in time, or if the client reads no part of a response for this time.
-    `is_sending` is `True` while the application waits for the body of a request.
-    """
-
-    def __init__(self, transport, seconds):
-        self._transport = transport
-        self._seconds = seconds
-        self._requests = 0  # number of requests that are being handled; a connection may be lost
-        self._timer = None
-        self.is_sending = False
-
-    def begin(self):
-        """Stops the time limit, because a request has arrived or the connection was lost."""
-        self._requests += 1
-        if self._timer is not None:
-            self._timer.cancel()
-
-    def end(self):
-        """Starts the time limit again after the last request was handled."""
-        self._requests -= 1
-        if not self._requests:
-            self.watch()
-
-    def watch(self, unread=None):
-        """Closes the connection if its buffer still has `unread` bytes or more.
-
-        Otherwise, or if `unread` is `None`, the buffer is checked again after the time limit.
-        """
-        size = self._transport.get_write_buffer_size()
-        if unread is not None and size >= unread:
-            self._transport.abort()
-        else:
-            loop = asyncio.get_running_loop()
-            self._timer = loop.call_later(self._seconds, self.watch, size)
-
-    def leave(self):
-        """Closes the connection if a request is incomplete, or if all data was sent.
-
-        Closing a TLS connection without aborting it can take 30 seconds.
-        """
-        if self.is_sending:
-            self._transport.close()
-        elif self._transport.is_closing() and not self._transport.get_write_buffer_size():
-            self._transport.abort()
