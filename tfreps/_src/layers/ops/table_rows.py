@@ -42,6 +42,8 @@ def distinct_rows(ids):
     """
     if is_portable():
         return ids, tf.range(tf.shape(ids)[0])
+    if ids.shape.rank == 1:
+        return tf.unique(ids)  # unlike UniqueV2, it has a GPU kernel
     return tf.raw_ops.UniqueV2(x=ids, axis=[0])
 
 
