@@ -58,7 +58,7 @@ def test_all_paths_of_short_chains(forbidden):
         assert final + stream.best(emissions[2:]) == found
 
 
-@pytest.mark.parametrize("num_tokens", [500, pytest.param(100_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("num_tokens", [300, pytest.param(100_000, marks=pytest.mark.slow)])
 def test_a_long_chain_has_the_tags_of_viterbi(num_tokens):
     rng = np.random.default_rng(1)
     scores, emissions = scores_of(rng, 5, 0.2), on_grid(rng, num_tokens, 5)

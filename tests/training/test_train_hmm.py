@@ -39,7 +39,7 @@ def corpus(tmp_path):
 
 @pytest.fixture
 def short_grid(monkeypatch):
-    monkeypatch.setattr(train_hmm, "GRID", (0.01, 0.1, 1.0))
+    monkeypatch.setattr(train_hmm, "GRID", (0.1, 1.0))
     monkeypatch.setattr(train_hmm, "ROUNDS", 1)
 
 
