@@ -4,6 +4,7 @@ import itertools
 import json
 
 import pytest
+import tensorflow as tf
 from tokenizers import Tokenizer
 
 from tests.text.bert.whole_tokenizers import (
@@ -16,11 +17,13 @@ from tests.text.bert.whole_tokenizers import (
     token,
     whole,
 )
+from tfreps._src.text.token_offsets import tokenize_with_offsets
 from tfreps.text import (
     JsonTokenizer,
     PieceIndexer,
     checkpoint_tokenizer,
     read_tokenizer,
+    tokenize,
     write_checkpoint_tokenizer,
     write_tokenizer,
 )
@@ -138,6 +141,30 @@ def test_other_tokenizers_are_for_python_alone(read, changes, reason):
     assert found(texts).to_list() == list(map(found.text_to_ids, texts))
     with pytest.raises(ValueError, match="tokenizer.json .* cannot be exported.*: .*" + reason):
         PieceIndexer(found).with_vocabulary_file("unused")
+    if changes.get("pre_tokenizer", "") in (None, BYTES):
+        return  # a piece can contain parts of two words
+    for one, words in zip(TEXTS, tokenize(TEXTS, found), strict=True):
+        pieces = [found.text_to_ids(word) for word in words]
+        assert all(pieces) and sum(pieces, []) == found.text_to_ids(one), one
+
+
+def test_words_of_raw_texts(read):
+    """Words are the parts of the pre-tokenizer, without white space, at their place in the text."""
+    found = read(whole(normalizer={"clean_text": False}))
+    texts = ["Runs, a-b!", "两a\u0301 b ", "", "\ud800 a"]
+    words = [["Runs", ",", "a", "-", "b", "!"], ["两", "a", "b"], [], ["\ufffd", "a"]]
+    assert tokenize(texts[:3], found) == words[:3]
+    assert tokenize_with_offsets(texts[:2], found) == (
+        words[:2],
+        [[(0, 4), (4, 5), (6, 7), (7, 8), (8, 9), (9, 10)], [(0, 1), (1, 2), (4, 5)]],
+    )
+    assert found.word_offsets(texts[3:]) == [[(0, 1), (2, 3)]]
+    found = read(whole(pre_tokenizer=None))
+    assert tokenize(["Runs a-b, 两!"], found) == [["Runs", "a-b,", "两!"]]
+    found = read(whole(pre_tokenizer=BYTES))
+    assert tokenize(["Runs a-b, 两!"], found) == [["Runs", "a", "-", "b", ",", "两", "!"]]
+    with pytest.raises(ValueError, match="cannot be exported"):
+        tokenize(tf.constant(["a"]), found)
 
 
 def test_other_special_tokens(tmp_path):

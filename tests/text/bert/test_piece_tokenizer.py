@@ -22,6 +22,15 @@ def test_ids_are_places():
     assert t.pieces_to_ids(["##c"]) == [2]
 
 
+def test_remembered_ids_are_not_changed():
+    long = "a" + "b" * 80  # the ids of so long a word are not remembered
+    for text, expected in ("ab  ab\na", [0, 6, 0, 6, 0]), (f"a {long}", [0, 0, *[6] * 80]):
+        ids = TOKENIZER.text_to_ids(text)
+        assert ids == expected
+        ids.append(9)
+        assert TOKENIZER.texts_to_ids([text, "", text]) == [expected, [], expected]
+
+
 def test_files_are_read_line_by_line(tmp_path):
     lines = [*SPECIALS, "a", "\u2028", " b"]
     for end in ("\n", "\r\n"):

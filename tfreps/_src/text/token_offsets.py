@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import tensorflow as tf
 
-from tfreps._src.text.tokenizers import Method, WordSplitter, as_lists, blocks, tokenize
+from tfreps._src.text.tokenizers import Method, WordSplitter, as_lists, blocks, tokenize, words_at
 
 # Code points for which str.isspace is true, at which texts are split.
 SPACES = [code for code in range(0x3001) if chr(code).isspace()]
@@ -56,6 +56,9 @@ def tokenize_with_offsets(
         >>> tokenize_with_offsets(["It's\\u00a05."], "words")[1]
         [[(0, 2), (2, 3), (3, 4), (5, 6), (6, 7)]]
     """
+    if word_offsets := getattr(method, "word_offsets", None):  # of a tokenizer without a graph
+        offsets = word_offsets(texts)
+        return words_at(texts, offsets), offsets
     all_tokens, all_offsets = [], []
     strings: dict[bytes, str] = {}
     for block in blocks(texts):

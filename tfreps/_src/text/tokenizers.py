@@ -125,6 +125,7 @@ def tokenize(
       letters stays attached to it, as in `Mr. Smith`. Quotation marks do not change, and `cannot`
       is one token.
     - a BERT tokenizer: splits texts into words, as its `word_rules` define them, not into pieces.
+      Texts for a `JsonTokenizer`, which Python applies, must be a list.
 
     The function uses only core TensorFlow operations, so that an exported model splits texts in
     the same way as in training. Letters, numerals and marks are those of Unicode 15. Bytes
@@ -182,11 +183,19 @@ def split_tokens(sentences: "tf.Tensor") -> "tf.Tensor":
 def _token_lists(texts: list[str], method: Method | WordSplitter) -> list[list[str]]:
     import tensorflow as tf
 
+    if word_offsets := getattr(method, "word_offsets", None):  # of a tokenizer without a graph
+        return words_at(texts, word_offsets(texts))
     tokens = []
     strings: dict[bytes, str] = {}
     for block in blocks(texts):
         tokens += as_lists(tokenize(tf.constant(block), method), strings)
     return tokens
+
+
+def words_at(texts: Iterable[str], offsets: Iterable[list[tuple[int, int]]]) -> list[list[str]]:
+    """Returns the parts of each text with the given `(start, end)`."""
+    pairs = zip(texts, offsets, strict=True)
+    return [[text[start:end] for start, end in row] for text, row in pairs]
 
 
 def as_lists(tokens: "tf.Tensor", strings: dict[bytes, str]) -> list[list[str]]:
@@ -223,7 +232,11 @@ def blocks(texts: Iterable[str]) -> Iterator[list[str]]:
 
 def check_method(method: str | WordSplitter) -> None:
     """Raises a ValueError unless `method` is one of `TOKENIZERS` or has `word_rules`."""
-    if method not in TOKENIZERS if isinstance(method, str) else not hasattr(method, "word_rules"):
+    if (
+        method not in TOKENIZERS
+        if isinstance(method, str)
+        else not hasattr(type(method), "word_rules")
+    ):
         raise ValueError(
             f"`method` must be one of {', '.join(map(repr, TOKENIZERS))} or a BERT tokenizer; "
             f"got {method!r}."

@@ -1,6 +1,8 @@
 """JsonTokenizer: applies any tokenizer.json of Hugging Face in Python."""
 
+import itertools
 import json
+import operator
 import os
 import re
 from collections.abc import Sequence
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
     import tokenizers
 
 
+_WORD = re.compile(r"\S+")
+
+
 class JsonTokenizer(LibraryTokenizer):
     """Tokenizer that a tokenizer.json of Hugging Face describes, for models used in Python.
 
@@ -29,7 +34,7 @@ class JsonTokenizer(LibraryTokenizer):
     tokens of the file. `checkpoint_tokenizer` returns a tokenizer of this class if the file does
     not describe a `WordPieceTokenizer`. As in all tokenizers of tfreps, special tokens in a text,
     such as `[MASK]`, are ordinary text. The graph calls Python, so that it cannot be exported.
-    Raw texts for a tagger are split into words at white space.
+    Raw texts for a tagger are split into the words of the pre-tokenizer.
 
     Args:
         definition: dict. The content of a tokenizer.json. Its parts "padding", "truncation" and
@@ -117,16 +122,32 @@ class JsonTokenizer(LibraryTokenizer):
                 "original file."
             ) from None
 
+    def word_offsets(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
+        """Returns the `(start, end)` of each word of a text to which a tagger assigns a tag.
+
+        A word is a part of the text that the pre-tokenizer separates and that has pieces. White
+        space inside such a part also separates words.
+        """
+        found = []
+        for text in texts:
+            text = re.sub("[\ud800-\udfff]", "\ufffd", text)  # UTF-8 cannot represent surrogates
+            row, spans, last = self._library.encode(text, add_special_tokens=False), [], 0
+            of_pieces = zip(row.word_ids, row.offsets, strict=True)
+            for _, pieces in itertools.groupby(of_pieces, operator.itemgetter(0)):
+                (start, end), *more = (offsets for _, offsets in pieces)
+                end = more[-1][1] if more else end
+                spans += [m.span() for m in _WORD.finditer(text, max(start, last), end)]
+                last = end
+            found.append(spans)
+        return found
+
     @property
     def word_rules(self) -> list[tuple[str, str]]:
-        return []
+        return self.check_exportable() or []
 
     @property
     def dropped_characters(self) -> tuple[Ranges, Ranges]:
         return (), ()
-
-    def is_special(self, token: str) -> bool:
-        return super().is_special(token) or bool(re.fullmatch(r"\[unused\d+\]", token))
 
     def check_exportable(self) -> None:
         reason = difference(self.definition, self.special_tokens, self.source)

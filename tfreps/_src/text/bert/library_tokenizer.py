@@ -2,6 +2,7 @@
 
 import abc
 import functools
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -27,10 +28,20 @@ class LibraryTokenizer(PieceTokenizer):
     def _library(self) -> "tokenizers.Tokenizer":
         return self._make_library()
 
+    def is_special(self, token: str) -> bool:
+        return super().is_special(token) or bool(re.fullmatch(r"\[unused\d+\]", token))
+
     def tokenize(self, text: str) -> list[str]:
-        return self.tokenize_all([text])[0]
+        return [self.vocabulary[number] for number in self.text_to_ids(text)]
 
     def tokenize_all(self, texts: Sequence[str]) -> list[list[str]]:
+        # Equal pieces share one string.
+        return [[self.vocabulary[number] for number in row] for row in self.texts_to_ids(texts)]
+
+    def text_to_ids(self, text: str) -> list[int]:
+        return LibraryTokenizer.texts_to_ids(self, [text])[0]
+
+    def texts_to_ids(self, texts: Sequence[str]) -> list[list[int]]:
         found = []
         for start in range(0, len(texts), _AT_A_TIME):
             block = list(texts[start : start + _AT_A_TIME])
@@ -45,6 +56,5 @@ class LibraryTokenizer(PieceTokenizer):
                     f"{self.source}: the package tokenizers cannot split a text: {error}. Use the "
                     "original file."
                 ) from None
-            # Equal pieces share one string.
-            found += [[self.vocabulary[number] for number in row.ids] for row in block]
+            found += [row.ids for row in block]
         return found

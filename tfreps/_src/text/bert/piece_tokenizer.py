@@ -257,12 +257,12 @@ class PieceTokenizer(abc.ABC):
         texts = as_list("`texts`", texts)
         if second is not None:
             second = as_list("`second`", second)
-        others = [None] * len(texts) if second is None else self._texts_to_ids(second)
+        others = [None] * len(texts) if second is None else self.texts_to_ids(second)
         if len(others) != len(texts):
             raise ValueError(
                 f"`second` must have as many texts as `texts`, {len(texts)}; got {len(others)}."
             )
-        pairs = zip(self._texts_to_ids(texts), others, strict=True)
+        pairs = zip(self.texts_to_ids(texts), others, strict=True)
         rows = [self.build_inputs(one, other, max_length, too_long) for one, other in pairs]
         shape = len(rows), max((len(ids) for ids, _ in rows), default=0)
         token_ids = np.full(shape, self.padding_id, "int32")
@@ -274,7 +274,8 @@ class PieceTokenizer(abc.ABC):
             mask[row, : len(ids)] = True
         return {"token_ids": token_ids, "segment_ids": segment_ids, "mask": mask}
 
-    def _texts_to_ids(self, texts: Sequence[str]) -> list[list[int]]:
+    def texts_to_ids(self, texts: Sequence[str]) -> list[list[int]]:
+        """Returns the ids of each text, as `text_to_ids` does."""
         return list(map(self.pieces_to_ids, self.tokenize_all(texts)))
 
     def max_pieces(self, max_length: int | None, num_texts: int = 1) -> int | None:

@@ -1,5 +1,6 @@
 """PythonGraph: calls a tokenizer of Python from a TensorFlow graph."""
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -28,6 +29,6 @@ class PythonGraph(tf.Module):
         return tf.RaggedTensor.from_row_lengths(ids, lengths)  # pyright: ignore[reportAttributeAccessIssue]
 
     def _split(self, texts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        rows = self.tokenizer.tokenize_all([text.decode(errors="replace") for text in texts])
-        ids = [number for row in rows for number in self.tokenizer.pieces_to_ids(row)]
-        return np.array(ids, "int32"), np.array(list(map(len, rows)), "int64")
+        rows = self.tokenizer.texts_to_ids([text.decode(errors="replace") for text in texts])
+        lengths = np.array(list(map(len, rows)), "int64")
+        return np.array(list(itertools.chain(*rows)), "int32"), lengths

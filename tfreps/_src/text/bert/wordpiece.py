@@ -2,9 +2,8 @@
 
 import functools
 import os
-import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tfreps._src.files.argument_checks import check_integers
@@ -25,6 +24,8 @@ from tfreps._src.text.code_ranges import Ranges, as_ranges
 
 if TYPE_CHECKING:
     import tokenizers
+
+_REMEMBERED, _LONGEST = 1 << 16, 64  # parts of texts whose ids are remembered, and their length
 
 
 class WordPieceTokenizer(LibraryTokenizer):
@@ -137,6 +138,20 @@ class WordPieceTokenizer(LibraryTokenizer):
         library.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
         return library
 
+    @functools.cached_property
+    def _remembered(self) -> Callable[[str], list[int]]:
+        return functools.lru_cache(_REMEMBERED)(super().text_to_ids)
+
+    def text_to_ids(self, text: str) -> list[int]:
+        ids = []
+        for part in text.split(" "):  # no piece depends on characters beyond a space
+            to_ids = self._remembered if len(part) <= _LONGEST else super().text_to_ids
+            ids += to_ids(part)
+        return ids
+
+    def texts_to_ids(self, texts: Sequence[str]) -> list[list[int]]:
+        return list(map(self.text_to_ids, texts))
+
     @property
     def _apart(self) -> Ranges:
         return punctuation() + (CHINESE if self.split_chinese else ())
@@ -173,9 +188,6 @@ class WordPieceTokenizer(LibraryTokenizer):
             "word": f"[{apart}]|[^{apart}{python_class(spaces())}]+",
             "number": None,
         }
-
-    def is_special(self, token: str) -> bool:
-        return token in self.SPECIAL_TOKENS or bool(re.fullmatch(r"\[unused\d+\]", token))
 
     def make_graph(self, core_ops: bool) -> PieceGraph:
         # Imported here, because it imports TensorFlow.

@@ -16,9 +16,8 @@ from tfreps._src.text.bert.character_classes import (
     spaces,
 )
 from tfreps._src.text.bert.fast_normalizer import FastNormalizer
+from tfreps._src.text.bert.hugging_face_files import CONTINUATION
 from tfreps._src.text.lookup_table import PieceTable
-
-CONTINUATION = "##"
 
 
 class WordPieceGraph(tf.Module):
