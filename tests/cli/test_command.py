@@ -114,7 +114,7 @@ def test_a_damaged_run_is_named(tmp_path, text, message):
         parse_resumed("--run", str(tmp_path), "--resume")
 
 
-def test_options_that_are_missing(tmp_path, capsys):
+def test_options_that_are_missing(capsys):
     resumes = program(TABLE | OF_A_RUN, {})
     with pytest.raises(ValueError, match="^--validation is missing: held-out files.$"):
         resumes.parse(["--run", "r"])

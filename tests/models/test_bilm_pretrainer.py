@@ -325,7 +325,7 @@ def test_the_first_layer_multiplies_each_distinct_token_once(tmp_path, monkeypat
                 assert (ours[:, None] == ours).tolist() == (theirs[:, None] == theirs).tolist()
 
 
-def test_one_direction(tmp_path):
+def test_one_direction():
     bilm = BiLM(units=6, projection_dim=4, vocabulary_size=SIZE, bidirectional=False)
     model = BiLMPretrainer(bilm, SIZE, batch_size=ROWS)
     model.compile(optimizer=TF1Adagrad())

@@ -83,7 +83,7 @@ def test_revisions_and_folders(hub, commit):
     assert names(download_repository(f"{NAME}@{commit}/small")) == ["options.json", "weights.hdf5"]
 
 
-def test_a_cached_model_needs_no_request(hub, commit, monkeypatch):
+def test_a_cached_model_needs_no_request(hub, commit):
     folder = download_repository(NAME)
     hub.asked.clear()
     assert download_repository(f"{NAME}@{commit}") == folder and hub.asked == []

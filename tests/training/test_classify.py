@@ -48,7 +48,7 @@ def test_json_lines_out(run):
         assert list(line["probabilities"].values()) == pytest.approx(softmax(scores), abs=1e-4)
 
 
-def test_a_threshold(run, tmp_path, capsys):
+def test_a_threshold(run, capsys):
     """The probabilities of "good" are 0.27, 0.5 and 0.73 (see above)."""
 
     def labels(threshold):

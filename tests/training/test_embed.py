@@ -117,7 +117,7 @@ bank NN B-LOC\r
 
 
 @pytest.mark.slow
-def test_tagged_sentences_are_those_of_training(run, tmp_path, capsys):
+def test_tagged_sentences_are_those_of_training(run, tmp_path):
     text, output = tmp_path / "eng.train", tmp_path / "v.hdf5"
     text.write_text(CONLL, encoding="utf-8")
     tfreps(run[0], text, "--format", "conll", "--output", output, "--layers", "top")
@@ -318,7 +318,7 @@ def test_one_vector_per_text(embedder, tmp_path, capsys, name, dtype):
     assert_close(found, expected, **({} if dtype == "float32" else {"unit": FLOAT16}))
 
 
-def test_a_prompt(embedder, tmp_path, capsys):
+def test_a_prompt(embedder, tmp_path):
     path, output = tmp_path / "texts.txt", tmp_path / "v.npy"
     path.write_text("the hotel\ndogs")
     tfreps(EMBEDDER, path, "--output", output, "--prompt", "document")

@@ -75,7 +75,7 @@ def test_a_file_of_the_run_is_an_input(program, place, tmp_path, capsys):
 
 
 @pytest.mark.parametrize("program", ["demo-corpus", "demo-tags"])
-def test_folders_of_demo_text(program, tmp_path, capsys, monkeypatch):
+def test_folders_of_demo_text(program, tmp_path, capsys):
     name = {"demo-corpus": "validation.txt", "demo-tags": "validation.conll"}[program]
     (tmp_path / name).write_text("my own notes")
     assert main([program, "--output", str(tmp_path)]) == 2

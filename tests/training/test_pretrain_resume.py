@@ -238,7 +238,7 @@ def refused(capsys, *arguments, **options):
 
 
 @pytest.mark.slow
-def test_resuming_with_other_options(short, corpus, tmp_path, capsys):
+def test_resuming_with_other_options(short, corpus, capsys):
     arguments, options, _ = short
     before = (arguments[1] / "options.json").read_text()
     err = refused(capsys, *arguments, "--resume", "--seed", "3", "--units", "9", **options)

@@ -328,7 +328,7 @@ def test_signals_before_the_first_step_and_in_the_evaluation(tmp_path, monkeypat
 
 
 @pytest.mark.slow
-def test_a_finished_run_can_go_on(tagger, tagged, tmp_path, capsys):
+def test_a_finished_run_can_go_on(tagger, tagged, capsys):
     before = results(tagger)
     train_tagger(tagged, tagger, *labeling.TAGGER, "--resume")
     assert results(tagger) == before  # nothing was left to do

@@ -109,7 +109,7 @@ def test_activations_are_those_of_keras(activation):
         assert encoder.activate is function and encoder.activation == activation
 
 
-def test_initializers_are_those_of_keras(tmp_path):
+def test_initializers_are_those_of_keras():
     five = keras.initializers.Constant(5.0)
     bert = make(embeddings_initializer=five)
     for table in (bert.token_embedding.embeddings, bert.segment_embedding.table):
