@@ -230,20 +230,6 @@ def test_help_shows_common_options_and_help_all_the_rest(capsys):
     assert shown["--help-all"].endswith("as in\n--set decay=X.\n")
 
 
-@pytest.mark.parametrize("flag", ["--help", "--help-all"])
-def test_a_command_with_common_options_only_has_both_flags(flag, capsys):
-    with pytest.raises(SystemExit) as stopped:
-        program({}, {}).parse([flag])
-    assert stopped.value.code == 0
-    assert capsys.readouterr().out.endswith("Flags override it.\n")  # and names no more options
-
-
-def test_errors_of_flags_are_short(capsys):
-    with pytest.raises(SystemExit):
-        program().parse(["--run", "r", "--batch-size", "9" * 5000, "--state", "x\ny"])
-    assert len(capsys.readouterr().err) < 1000
-
-
 def test_words_with_spaces_and_words_after_dashes_are_no_flags():
     texts = Command("test", "Tests.", {"texts": Option(str, None, "Texts.", many=True)}, [])
     assert texts.parse(["--- a text", "--", "--text"]).texts == ["--- a text", "--text"]
@@ -268,11 +254,6 @@ def test_a_wrong_file_is_an_error_that_names_the_key(tmp_path, config, message):
     with pytest.raises(ValueError) as raised:
         parse(tmp_path, config, "--run", "r")
     assert message in str(raised.value) and "config.json" in str(raised.value)
-
-
-def test_a_file_that_is_not_there(tmp_path):
-    with pytest.raises(ValueError, match="No such file"):
-        program().parse(["--run", "r", "--config", str(tmp_path / "absent.json")])
 
 
 @pytest.mark.parametrize(

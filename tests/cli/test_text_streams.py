@@ -70,11 +70,6 @@ def test_what_is_no_text(tmp_path, name, data, message):
         read(tmp_path / name)
 
 
-def test_a_folder_is_no_text(tmp_path):
-    with pytest.raises(ValueError, match="Cannot read .*: Is a directory"):
-        read(tmp_path)
-
-
 def test_lines_that_are_too_long(tmp_path):
     path = tmp_path / "a.txt"
     path.write_bytes(b"abc\nab\n" + "好好\n".encode())

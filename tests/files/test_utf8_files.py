@@ -13,10 +13,6 @@ from tfreps._src.files.utf8_files import (
 MARK = b"\xef\xbb\xbf"
 
 
-def test_decodes():
-    assert decode_utf8("café 😀\r\n".encode(), "a.txt") == "café 😀\r\n"
-
-
 @pytest.mark.parametrize(
     "data, message",
     [

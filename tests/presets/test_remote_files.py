@@ -33,12 +33,6 @@ def test_a_folder_is_copied_without_other_subfolders():
     assert (copy_remote("ram://bucket/elmo") / "weights.hdf5").read_text() == "longer weights"
 
 
-def test_a_file_is_copied():
-    write("ram://bucket/vectors.txt", "a 1 2")
-    path = copy_remote("ram://bucket/vectors.txt")
-    assert path.name == "vectors.txt" and path.read_text() == "a 1 2"
-
-
 def test_what_is_not_there():
     with pytest.raises(ValueError, match="ram://bucket/absent cannot be read: "):
         copy_remote("ram://bucket/absent")

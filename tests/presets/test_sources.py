@@ -101,11 +101,6 @@ def test_an_archive_at_a_url(hub, tmp_path):
     assert (folder / "model.hdf5").read_text() == "model.hdf5"
 
 
-def test_a_model_on_the_hub(hub):
-    hub.add("a/b", {"config.json": b"{}", "model.safetensors": b""})
-    assert (cached_path("hf://a/b") / "config.json").read_bytes() == b"{}"
-
-
 def test_the_only_file_of_vectors(hub, tmp_path):
     with zipfile.ZipFile(tmp_path / "vectors.zip", "w") as file:
         file.writestr("README", "about")
