@@ -2,6 +2,7 @@
 
 import functools
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -139,12 +140,18 @@ class WordPieceTokenizer(LibraryTokenizer):
         return library
 
     @functools.cached_property
+    def _parts(self) -> re.Pattern[str]:
+        """Matches parts of a text whose pieces do not depend on the rest of the text."""
+        chinese = python_class(CHINESE)
+        return re.compile(f"[{chinese}]|[^ {chinese}]+" if self.split_chinese else "[^ ]+")
+
+    @functools.cached_property
     def _remembered(self) -> Callable[[str], list[int]]:
         return functools.lru_cache(_REMEMBERED)(super().text_to_ids)
 
     def text_to_ids(self, text: str) -> list[int]:
         ids = []
-        for part in text.split(" "):  # no piece depends on characters beyond a space
+        for part in self._parts.findall(text):
             to_ids = self._remembered if len(part) <= _LONGEST else super().text_to_ids
             ids += to_ids(part)
         return ids
