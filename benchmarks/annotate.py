@@ -48,7 +48,7 @@ def main(argv=None):
         turns=(2, "Number of runs of each program."),
         folder=(None, "Where to write. Defaults to the temporary folder.", {"metavar": "DIR"}),
     )
-    print_machine("benchmarks.annotate", argv)
+    print_machine()
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         folder = pathlib.Path(folder)
         text = folder / "corpus.txt"

@@ -9,7 +9,7 @@ import numpy as np
 from safetensors.numpy import save_file
 
 from benchmarks.bert_family_cases import KINDS as FAMILY_KINDS
-from benchmarks.bert_family_cases import family_cases, family_config, family_shapes, model_type
+from benchmarks.bert_family_cases import bert, distilbert, family_cases, family_config, model_type
 
 # Class of the package transformers -> parts of its checkpoints other than the encoder.
 KINDS = {
@@ -114,38 +114,12 @@ def config_of(case):
 
 
 def shapes_of(config, kind):
-    """Returns a dict from names of arrays, as in transformers 5 but without `bert.`, to shapes."""
-    if kind in FAMILY_KINDS:
-        return family_shapes(config, kind)
-    dim, wide = config["hidden_size"], config["intermediate_size"]
-    rows = {
-        "word": config["vocab_size"],
-        "position": config["max_position_embeddings"],
-        "token_type": config["type_vocab_size"],
-    }
-    shapes = {f"embeddings.{name}_embeddings.weight": (n, dim) for name, n in rows.items()}
-    norms, kernels = ["embeddings.LayerNorm"], {}
-    for number in range(config["num_hidden_layers"]):
-        block = f"encoder.layer.{number}."
-        for name in "self.query", "self.key", "self.value", "output.dense":
-            kernels[f"{block}attention.{name}"] = (dim, dim)
-        kernels[f"{block}intermediate.dense"] = (wide, dim)
-        kernels[f"{block}output.dense"] = (dim, wide)
-        norms += [f"{block}attention.output.LayerNorm", f"{block}output.LayerNorm"]
-    parts = KINDS[kind]
-    if "pooler" in parts:
-        kernels["pooler.dense"] = (dim, dim)
-    if "masked" in parts:
-        kernels["cls.predictions.transform.dense"] = (dim, dim)
-        norms.append("cls.predictions.transform.LayerNorm")
-        shapes["cls.predictions.bias"] = (config["vocab_size"],)
-    if "next" in parts:
-        kernels["cls.seq_relationship"] = (2, dim)
-    if "labels" in parts:
-        kernels["classifier"] = (len(LABELS), dim)
+    """Returns a dict from names of arrays, as in transformers 5 but without prefix, to shapes."""
+    parts, is_distilbert = {**KINDS, **FAMILY_KINDS}[kind], model_type(kind) == "distilbert"
+    shapes, norms, kernels = (distilbert if is_distilbert else bert)(config, parts)
     for name, shape in kernels.items():
         shapes |= {f"{name}.weight": shape, f"{name}.bias": shape[:1]}
-    for name in norms:
+    for name, dim in norms.items():
         shapes |= {f"{name}.weight": (dim,), f"{name}.bias": (dim,)}
     return shapes
 

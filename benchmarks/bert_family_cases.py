@@ -62,25 +62,13 @@ def family_config(case):
     return {**config, **sizes, **electra}
 
 
-def family_shapes(config, kind):
-    """Returns a dict from names of arrays, as in transformers 5 but without prefix, to shapes."""
-    is_electra = config["model_type"] == "electra"
-    parts = KINDS[kind]
-    shapes, norms, kernels = (_electra if is_electra else _distilbert)(config, parts)
-    for name, shape in kernels.items():
-        shapes |= {f"{name}.weight": shape, f"{name}.bias": shape[:1]}
-    for name, dim in norms.items():
-        shapes |= {f"{name}.weight": (dim,), f"{name}.bias": (dim,)}
-    return shapes
-
-
 def _tables(config, dim):
     rows = {"word": config["vocab_size"], "position": config["max_position_embeddings"]}
     rows["token_type"] = config.get("type_vocab_size")
     return {f"embeddings.{name}_embeddings.weight": (n, dim) for name, n in rows.items() if n}
 
 
-def _distilbert(config, parts):
+def distilbert(config, parts):
     """Returns the shapes of the tables, of the layer norms and of the dense layers."""
     dim, wide = config["dim"], config["hidden_dim"]
     tables, norms, kernels = _tables(config, dim), {"embeddings.LayerNorm": dim}, {}
@@ -101,11 +89,13 @@ def _distilbert(config, parts):
     return tables, norms, kernels
 
 
-def _electra(config, parts):
-    """Returns the shapes of the tables, of the layer norms and of the dense layers."""
-    dim, wide, own = (
-        config[name] for name in ("hidden_size", "intermediate_size", "embedding_size")
-    )
+def bert(config, parts):
+    """Returns the shapes of the tables, of the layer norms and of the dense layers.
+
+    The layers of ELECTRA are those of BERT, but its embeddings may be narrower.
+    """
+    dim, wide = config["hidden_size"], config["intermediate_size"]
+    own, size = config.get("embedding_size", dim), config["vocab_size"]
     tables, norms, kernels = _tables(config, own), {"embeddings.LayerNorm": own}, {}
     if own != dim:
         kernels["embeddings_project"] = (dim, own)
@@ -116,16 +106,44 @@ def _electra(config, parts):
         kernels[f"{block}intermediate.dense"] = (wide, dim)
         kernels[f"{block}output.dense"] = (dim, wide)
         norms |= {f"{block}attention.output.LayerNorm": dim, f"{block}output.LayerNorm": dim}
-    if "discriminator" in parts:
-        kernels["discriminator_predictions.dense"] = (dim, dim)
-        kernels["discriminator_predictions.dense_prediction"] = (1, dim)
-    if "masked" in parts:
-        kernels["generator_predictions.dense"] = (own, dim)
-        norms["generator_predictions.LayerNorm"] = own
-        tables["generator_lm_head.bias"] = (config["vocab_size"],)
-    if "labels" in parts:
-        last = "classifier.out_proj" if "pooler" in parts else "classifier"
-        kernels[last] = (3, dim)
-    if "pooler" in parts:
-        kernels["classifier.dense"] = (dim, dim)
+    heads = _electra_heads if config["model_type"] == "electra" else _bert_heads
+    more = heads(dim, own, size)
+    for part in parts:
+        for name, shape in more[part].items():
+            if name.endswith("LayerNorm"):
+                norms[name] = shape
+            elif name.endswith(".bias"):
+                tables[name] = shape
+            else:
+                kernels[name] = shape
+    if {"pooler", "labels"} <= {*parts} and heads is _electra_heads:
+        kernels["classifier.out_proj"] = kernels.pop("classifier")
     return tables, norms, kernels
+
+
+def _bert_heads(dim, own, size):
+    masked = "cls.predictions"
+    return {
+        "pooler": {"pooler.dense": (dim, dim)},
+        "masked": {
+            f"{masked}.transform.dense": (dim, dim),
+            f"{masked}.transform.LayerNorm": dim,
+            f"{masked}.bias": (size,),
+        },
+        "next": {"cls.seq_relationship": (2, dim)},
+        "labels": {"classifier": (3, dim)},
+    }
+
+
+def _electra_heads(dim, own, size):
+    found = "discriminator_predictions"
+    return {
+        "discriminator": {f"{found}.dense": (dim, dim), f"{found}.dense_prediction": (1, dim)},
+        "masked": {
+            "generator_predictions.dense": (own, dim),
+            "generator_predictions.LayerNorm": own,
+            "generator_lm_head.bias": (size,),
+        },
+        "pooler": {"classifier.dense": (dim, dim)},
+        "labels": {"classifier": (3, dim)},
+    }

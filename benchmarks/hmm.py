@@ -37,7 +37,7 @@ def main(argv=None):
         repeats=(16, "Number of timed calls."),
         peer_python=(None, "Python with the packages of benchmarks/peers/torch.txt installed."),
     )
-    print_machine("benchmarks.hmm", argv)
+    print_machine()
     if sys.platform == "linux":  # limits this process, and all that it starts, to one core
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:1])
     tokens, tags, size, names = read(options.file) if options.file else random_text()

@@ -33,7 +33,7 @@ def main(argv=None):
         validation=(..., "CoNLL file of tokens and tags, on which both are evaluated."),
         peer_python=(None, "Python with the packages of benchmarks/peers/torch.txt installed."),
     )
-    print_machine("benchmarks.linear_tagger", argv)
+    print_machine()
     for kind in "INTRAOP", "INTEROP":
         os.environ[f"TF_NUM_{kind}_THREADS"] = str(THREADS)
     from tfreps.data import read_tagged

@@ -35,7 +35,7 @@ def main(argv=None):
         shuffle=(False, "Shuffle the sentences."),
         repeats=(3, "Number of timed passes."),
     )
-    print_machine("benchmarks.lm_batches", argv)
+    print_machine()
     with tempfile.TemporaryDirectory() as folder:
         print(json.dumps(measure(pathlib.Path(folder), options), indent=1))
     return 0

@@ -53,7 +53,7 @@ def main(argv=None):
         only=("", "Compare only models whose name contains PART.", {"metavar": "PART"}),
         repeats=(16, "Number of timed calls per shape; 0 measures no time."),
     )
-    print_machine("benchmarks.many_langs_parity", argv)
+    print_machine()
     chosen = chosen_rows(CASES, options.only)
     names = [name for name in chosen if name not in REFUSED]
     gaps = []

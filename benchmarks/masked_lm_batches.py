@@ -32,7 +32,7 @@ def main(argv=None):
         max_length=(128, "Maximum number of tokens in a text."),
         repeats=(3, "Number of timed epochs."),
     )
-    print_machine("benchmarks.masked_lm_batches", argv)
+    print_machine()
     with tempfile.TemporaryDirectory() as folder:
         print(json.dumps(measure(pathlib.Path(folder), options), indent=1))
     return 0

@@ -46,7 +46,7 @@ def main(argv=None):
         text=("Ada Lovelace lived in London .", "Text that starts are measured with."),
         starts=(5, "Number of processes of each format."),
     )
-    print_machine("benchmarks.portable_exports", argv)
+    print_machine()
     rows = []
     for kind in "CRF", "BiLSTM":
         for size in SIZES:

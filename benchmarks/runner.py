@@ -8,6 +8,7 @@ import os
 import pathlib
 import platform
 import re
+import shlex
 import statistics
 import subprocess
 import sys
@@ -93,7 +94,7 @@ def run_rows(module, argv, repeats, pythons=None):
         return 0
     kinds = "INTRAOP", "INTEROP"
     environ = {**os.environ, **{f"TF_NUM_{kind}_THREADS": str(THREADS) for kind in kinds}}
-    print_machine(program, argv)
+    print_machine()
     results = []
     for name in chosen_rows(module.ROWS, options.only):
         command = [sys.executable, "-m", program, *argv, "--row", name]
@@ -231,12 +232,11 @@ def usage_error(message):
     raise SystemExit(2)
 
 
-def print_machine(program, argv):
+def print_machine():
     """Prints the date, the processor, its instruction sets, and the command."""
-    words = " ".join(map(str, sys.argv[1:] if argv is None else argv))
     sets = " ".join(instruction_sets())
     print(f"{datetime.date.today()}; {processor()}; {os.cpu_count()} cores; {sets}")
-    print(f"python -m {program} {words}".rstrip(), flush=True)
+    print(shlex.join(sys.orig_argv), flush=True)
 
 
 def processor(path="/proc/cpuinfo"):

@@ -38,7 +38,7 @@ def main(argv=None):
     if options.measure:
         measure(options)
         return 0
-    print_machine(PROGRAM, argv)
+    print_machine()
     print(f"{threads_per_worker(1)} cores, 1 thread per worker")
     results = []
     for model in options.model:

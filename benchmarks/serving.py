@@ -56,7 +56,7 @@ def main(argv=None):
         requests=(LAST, "Number of requests in the memory test."),
         only=(None, "Parts to run. Defaults to all.", {"nargs": "+", "choices": PARTS}),
     )  # fmt: skip
-    print_machine("benchmarks.serving", argv)
+    print_machine()
     with tempfile.TemporaryDirectory() as folder:
         export = pathlib.Path(folder, "tagger")
         if options.export:

@@ -64,7 +64,7 @@ def main(argv=None):
         cpu=(False, "Measure CPU seconds instead of elapsed seconds."),
         before=(None, "Python interpreter of another installation of tfreps."),
     )
-    print_machine("benchmarks.startup", argv)
+    print_machine()
     sides = [sys.executable, *([options.before] if options.before else [])]
     found = commands(options)
     found = {name: found[name] for name in chosen_rows(found, options.only)}

@@ -21,203 +21,159 @@ from benchmarks.domains import DOMAINS, encoding_of
 from benchmarks.runner import chosen_rows, parse, print_table
 from benchmarks.trainings import run_folder, train_once
 
-NER = (
-    "train-tagger --train {data}/resume_ner/train.char.bmes "
-    "--validation {data}/resume_ner/dev.char.bmes "
-    "--test {data}/resume_ner/test.char.bmes --scheme bmes --tokens characters --constrain decode "
-    "--seed {seed} --run {run} --resume "
-)
-HMM = (
-    "train-hmm --train {data}/resume_ner/train.char.bmes "
-    "--validation {data}/resume_ner/dev.char.bmes "
-    "--test {data}/resume_ner/test.char.bmes --scheme bmes --tokens characters --run {run} "
-)
-CONLL = (
-    "train-tagger --train {data}/conll2003/eng.train --validation {data}/conll2003/eng.testa "
-    "--scheme bioes --seed {seed} --run {run} --resume "
-)
-MR = (
-    "train-classifier --train {data}/mr/train.tsv --validation {data}/mr/dev.tsv "
-    "--seed {seed} --run {run} --resume "
-)
-HOTEL = (
-    "train-classifier --train {data}/hotel_reviews/train_sentiment.txt "
-    "--test {data}/hotel_reviews/test_sentiment.txt --format python --tokens characters "
-    "--max-length 400 --seed {seed} --run {run} --resume "
-)
-FDU_MTL = (
-    "train-classifier --train {data}/fdu_mtl/{domain}.task.train "
-    "--test {data}/fdu_mtl/{domain}.task.test --encoding {encoding} --max-length 256 "
-    "--seed {seed} --run {run} --resume --patience 3 --monitor val_auc --set ema_momentum=0.99 "
-)
-HOTEL_BERT = (
-    "train-classifier --train {data}/hotel_reviews/train_sentiment.txt "
-    "--test {data}/hotel_reviews/test_sentiment.txt --format python --config bert_6x384 "
-    "--bert {inputs}/bert --learning-rate 1e-4 --set bert_dropout=0.1 --patience 3 --epochs 8 "
-    "--seed {seed} --run {run} --resume "
-)
-REVIEWS = FDU_MTL + "--lowercase "
-WHOLE = "--num-layers 6 --set truncation_rate=0 "
-BERT = (
-    "--encoder bert --bert {inputs}/bert --set bert_dropout=0.1 --bert-learning-rate 2e-4 "
-    "--dropout 0.5 --epochs 30 --schedule constant "
-)
-BERT_REVIEWS = FDU_MTL + BERT
-BERT3 = "--bert {inputs}/bert3 "
-SCRATCH = "--set bert_from_scratch=true "
-POOLED = "--pooling mean_max "
-OWN = "--vectors {inputs}/vectors.txt "
-SLOW = "--set embedding_learning_rate=3e-4 "
-ELMO = "--train-vectors {inputs}/{domain}.train.hdf5 --test-vectors {inputs}/{domain}.test.hdf5 "
-FINE_TUNED = "--elmo {reviews}/elmo --elmo-fine-tune --epochs 5 "
-BILSTM = "--encoder bilstm --units 150 "
-SLSTM = "--encoder slstm --units 150 --set num_steps=3 "
-CNN = "--encoder cnn "
-PLAIN_CNN = "--encoder cnn --ngrams 0 "
-LIGHT_CNN = PLAIN_CNN + "--dropout 0.2 "
-WIDE_CNN = "--encoder cnn --set widths=1,2,3,4 num_filters=150 --patience 3 "
-LINEAR = "--linear-features "
-AVERAGED = "--bert-learning-rate 1e-4 --set decay=0.93 --epochs 15 --set ema_momentum=0.99 "
-NGRAMS = (
-    "--ngrams 3 --set linear_learning_rate=5e-3 l2=0 --learning-rate 1e-3 "
-    "--bert-learning-rate 2e-5 --set ema_momentum=0.99 --epochs 12 "
-)
-ATTENTION = "--pooling attention "
-GLOVE = "--vectors {vectors} "
-MINILM = "--encoder bert --bert {bert} "
-TOGETHER = (
-    "train-classifier --train {inputs}/all.train.tsv --test {inputs}/all.test.tsv --lowercase "
-    "--max-length 256 --seed {seed} --run {run} --resume --patience 3 --monitor val_auc "
-    "--set ema_momentum=0.99 "
-)
-ELMO_TOGETHER = "--train-vectors {inputs}/all.train.hdf5 --test-vectors {inputs}/all.test.hdf5 "
-MR_ELMO = "--train-vectors {reviews}/mr.train.hdf5 --validation-vectors {reviews}/mr.dev.hdf5 "
-MR_CNN = MR + "--tokens treebank " + PLAIN_CNN
-# Table -> name of a row -> (command, number of seeds).
-TABLES = {
-    "resume_ner": {
-        "HMM, zero counts as 1e-10": (HMM + "--floor 1e-10 --unknown uniform", 1),
-        "HMM, add-k tuned on validation data": (HMM, 1),
-        "CRF on character features": (NER + "--encoder linear --learning-rate 0.01", 3),
-        "BiLSTM": (NER + "--encoder bilstm --no-use-crf", 3),
-        "BiLSTM+CRF": (NER + "--encoder bilstm", 3),
-        "BiLSTM+CRF, linear features": (
-            NER + "--encoder bilstm --linear-features --min-count 2 --set decay=0.93 --epochs 20 "
-            "--set ema_momentum=0.99",
-            3,
-        ),
-        "S-LSTM": (NER + "--encoder slstm --units 300 --no-use-crf", 3),
-        "S-LSTM+CRF": (NER + "--encoder slstm --units 300", 3),
-        "BERT+CRF, from scratch": (NER + BERT + SCRATCH, 1),
-        "BERT+CRF": (NER + BERT, 3),
-        "BERT+CRF, linear features": (NER + BERT + LINEAR, 3),
-        "BERT+CRF, linear features, averaged weights": (NER + BERT + LINEAR + AVERAGED, 3),
-    },
-    "conll2003": {
-        "BiLSTM+CRF, characters": (CONLL + "--config bilstm_vectors", 3),
-        "BiLSTM+CRF, characters, GloVe": (CONLL + "--config bilstm_vectors " + GLOVE, 3),
-        "S-LSTM+CRF, characters, GloVe": (CONLL + "--config slstm_vectors " + GLOVE, 3),
-        "MiniLM+CRF": (CONLL + MINILM + "--bert-learning-rate 2e-4", 3),
-    },
-    "mr": {
-        "TextCNN": (MR_CNN, 3),
-        "TextCNN, GloVe": (MR_CNN + GLOVE, 3),
-        "TextCNN, ELMo frozen": (MR_CNN + MR_ELMO + "--no-words", 3),
-        "TextCNN, ELMo fine-tuned": (MR_CNN + FINE_TUNED + "--no-words", 3),
-        "TextCNN, GloVe, ELMo frozen": (MR_CNN + GLOVE + MR_ELMO, 3),
-        "TextCNN, GloVe, ELMo fine-tuned": (MR_CNN + GLOVE + FINE_TUNED, 3),
-        "TextCNN, n-grams (defaults)": (MR + CNN, 3),
-        "TextCNN, GloVe, n-grams (defaults)": (MR + GLOVE + CNN, 3),
-        "TextCNN, GloVe, n-grams": (MR + "--config cnn_vectors " + GLOVE, 3),
-        "MiniLM": (MR + MINILM, 3),
-    },
-    "fdu_mtl": {
-        "TextCNN": (REVIEWS + LIGHT_CNN, 3),
-        "BiLSTM": (REVIEWS + BILSTM, 1),
-        "S-LSTM": (REVIEWS + SLSTM, 1),
-        "S-LSTM, attention": (REVIEWS + SLSTM + ATTENTION, 1),
-        "TextCNN, own vectors": (REVIEWS + OWN + PLAIN_CNN, 3),
-        "TextCNN, own vectors, linear features": (REVIEWS + OWN + CNN + LINEAR, 3),
-        "BiLSTM, own vectors": (REVIEWS + OWN + SLOW + BILSTM, 1),
-        "S-LSTM, own vectors": (REVIEWS + OWN + SLOW + SLSTM, 1),
-        "S-LSTM, attention, own vectors": (REVIEWS + OWN + SLOW + SLSTM + ATTENTION, 1),
-        "S-LSTM, attention, own vectors, linear features": (
-            REVIEWS + OWN + SLOW + SLSTM + ATTENTION + LINEAR,
-            1,
-        ),
-        "BERT, from scratch": (BERT_REVIEWS + POOLED + SCRATCH, 1),
-        "BERT": (BERT_REVIEWS + POOLED, 1),
-        "BERT, linear features": (BERT_REVIEWS + POOLED + LINEAR, 1),
-        "TextCNN, ELMo frozen": (REVIEWS + ELMO + "--no-words " + LIGHT_CNN, 3),
-        "TextCNN, own vectors, ELMo frozen, linear features": (
-            REVIEWS + OWN + ELMO + CNN + LINEAR,
-            1,
-        ),
-        "BiLSTM, attention, ELMo frozen": (
-            REVIEWS + ELMO + "--no-words " + BILSTM + ATTENTION,
-            1,
-        ),
-        "S-LSTM, attention, GloVe, linear features": (
-            REVIEWS + GLOVE + SLSTM + ATTENTION + LINEAR,
-            3,
-        ),
-        "MiniLM": (FDU_MTL.replace("--patience 3 ", "") + MINILM, 3),
-        "TextCNN, ELMo fine-tuned": (
-            REVIEWS + FINE_TUNED + "--no-words " + PLAIN_CNN,
-            1,
-        ),
-        "TextCNN, GloVe": (REVIEWS + GLOVE + LIGHT_CNN, 3),
-        "TextCNN, GloVe, ELMo frozen": (REVIEWS + GLOVE + ELMO + PLAIN_CNN, 3),
-        "TextCNN, GloVe, ELMo fine-tuned": (REVIEWS + GLOVE + FINE_TUNED + PLAIN_CNN, 1),
-    },
-    "fdu_mtl_together": {
-        "TextCNN": (TOGETHER + PLAIN_CNN, 3),
-        "TextCNN, own vectors": (TOGETHER + OWN + PLAIN_CNN, 3),
-        "TextCNN, own vectors, linear features": (TOGETHER + OWN + CNN + LINEAR, 3),
-        "S-LSTM, attention, own vectors, linear features": (
-            TOGETHER + OWN + SLOW + SLSTM + ATTENTION + LINEAR,
-            1,
-        ),
-        "TextCNN, ELMo frozen": (TOGETHER + ELMO_TOGETHER + "--no-words " + PLAIN_CNN, 1),
-        "TextCNN, own vectors, ELMo frozen, linear features": (
-            TOGETHER + OWN + ELMO_TOGETHER + CNN + LINEAR,
-            1,
-        ),
-        "TextCNN, own vectors, ELMo fine-tuned, linear features": (
-            TOGETHER + OWN + FINE_TUNED + "--epochs 3 " + CNN + LINEAR,
-            1,
-        ),
-        "S-LSTM, attention, GloVe, linear features": (
-            TOGETHER + GLOVE + SLSTM + ATTENTION + LINEAR,
-            1,
-        ),
-        "MiniLM": (TOGETHER.replace("--patience 3 ", "").replace("--lowercase ", "") + MINILM, 1),
-    },
-    "hotel_reviews": {
-        "TextCNN": (HOTEL + PLAIN_CNN, 3),
-        "TextCNN, own vectors": (HOTEL + OWN + WIDE_CNN + "--ngrams 0", 3),
-        "TextCNN, own vectors, linear features": (HOTEL + OWN + WIDE_CNN + LINEAR, 3),
-        "S-LSTM": (HOTEL + SLSTM, 1),
-        "S-LSTM, own vectors": (HOTEL + OWN + SLSTM, 1),
-        "BERT, 6 layers, from scratch": (
-            HOTEL_BERT + WHOLE + "--pooling first --epochs 12 " + SCRATCH,
-            1,
-        ),
-        "+ pre-training": (HOTEL_BERT + WHOLE + "--pooling first", 1),
-        "+ pooling: mean and max": (HOTEL_BERT + WHOLE, 1),
-        "+ 3 layers of 6": (HOTEL_BERT + "--set truncation_rate=0", 1),
-        "+ cut texts: the recipe of aespresso": (HOTEL_BERT, 3),
-        "BERT of 3 layers, n-grams": (HOTEL_BERT + BERT3 + NGRAMS, 3),
-        "the same, longer texts, none held out": (
-            HOTEL_BERT + BERT3 + NGRAMS + "--max-length 500 --validation-split 0 --epochs 8",
-            1,
-        ),
-        "first 3 layers of 6, n-grams with dropout, longer texts": (
-            HOTEL_BERT + NGRAMS + "--max-length 500 --set linear_dropout=0.8",
-            3,
-        ),
-    },
+# Parts of commands. A part may contain the names of others.
+PARTS = {
+    "RUN": "--seed {seed} --run {run} --resume",
+    "RESUME_NER": "--train {data}/resume_ner/train.char.bmes "
+    "--validation {data}/resume_ner/dev.char.bmes --test {data}/resume_ner/test.char.bmes "
+    "--scheme bmes --tokens characters",
+    "HMM": "train-hmm RESUME_NER --run {run}",
+    "NER": "train-tagger RESUME_NER --constrain decode RUN",
+    "CONLL": "train-tagger --train {data}/conll2003/eng.train "
+    "--validation {data}/conll2003/eng.testa --scheme bioes RUN",
+    "MR": "train-classifier --train {data}/mr/train.tsv --validation {data}/mr/dev.tsv RUN",
+    "HOTELS": "train-classifier --train {data}/hotel_reviews/train_sentiment.txt "
+    "--test {data}/hotel_reviews/test_sentiment.txt --format python RUN",
+    "HOTEL": "HOTELS --tokens characters --max-length 400",
+    "HOTEL_BERT": "HOTELS --config bert_6x384 --bert {inputs}/bert --learning-rate 1e-4 "
+    "--set bert_dropout=0.1 --patience 3 --epochs 8",
+    "AVERAGE": "RUN --max-length 256 --monitor val_auc --set ema_momentum=0.99",
+    "FDU_MTL": "train-classifier --train {data}/fdu_mtl/{domain}.task.train "
+    "--test {data}/fdu_mtl/{domain}.task.test --encoding {encoding} AVERAGE",
+    "REVIEWS": "FDU_MTL --patience 3 --lowercase",
+    "ALL": "train-classifier --train {inputs}/all.train.tsv --test {inputs}/all.test.tsv AVERAGE",
+    "TOGETHER": "ALL --patience 3 --lowercase",
+    "WHOLE": "--num-layers 6 --set truncation_rate=0",
+    "BERT": "--encoder bert --bert {inputs}/bert --set bert_dropout=0.1 "
+    "--bert-learning-rate 2e-4 --dropout 0.5 --epochs 30 --schedule constant",
+    "BERT_REVIEWS": "FDU_MTL --patience 3 BERT --pooling mean_max",
+    "SCRATCH": "--set bert_from_scratch=true",
+    "OWN": "--vectors {inputs}/vectors.txt",
+    "SLOW": "--set embedding_learning_rate=3e-4",
+    "ELMO": "--train-vectors {inputs}/{domain}.train.hdf5 "
+    "--test-vectors {inputs}/{domain}.test.hdf5",
+    "ELMO_TOGETHER": "--train-vectors {inputs}/all.train.hdf5 "
+    "--test-vectors {inputs}/all.test.hdf5",
+    "FINE_TUNED": "--elmo {reviews}/elmo --elmo-fine-tune --epochs 5",
+    "BILSTM": "--encoder bilstm --units 150",
+    "SLSTM": "--encoder slstm --units 150 --set num_steps=3",
+    "CNN": "--encoder cnn",
+    "PLAIN_CNN": "CNN --ngrams 0",
+    "LIGHT_CNN": "PLAIN_CNN --dropout 0.2",
+    "WIDE_CNN": "CNN --set widths=1,2,3,4 num_filters=150 --patience 3",
+    "LINEAR": "--linear-features",
+    "AVERAGED": "--bert-learning-rate 1e-4 --set decay=0.93 --epochs 15 --set ema_momentum=0.99",
+    "NGRAMS": "--ngrams 3 --set linear_learning_rate=5e-3 l2=0 --learning-rate 1e-3 "
+    "--bert-learning-rate 2e-5 --set ema_momentum=0.99 --epochs 12",
+    "ATTENTION": "--pooling attention",
+    "GLOVE": "--vectors {vectors}",
+    "MINILM": "--encoder bert --bert {bert}",
+    "MR_ELMO": "--train-vectors {reviews}/mr.train.hdf5 --validation-vectors {reviews}/mr.dev.hdf5",
+    "MR_CNN": "MR --tokens treebank PLAIN_CNN",
 }
+# Number of seeds, name of the row, and command, below the name of each table.
+ROWS = """
+resume_ner
+1 | HMM, zero counts as 1e-10 | HMM --floor 1e-10 --unknown uniform
+1 | HMM, add-k tuned on validation data | HMM
+3 | CRF on character features | NER --encoder linear --learning-rate 0.01
+3 | BiLSTM | NER --encoder bilstm --no-use-crf
+3 | BiLSTM+CRF | NER --encoder bilstm
+3 | BiLSTM+CRF, linear features | NER --encoder bilstm LINEAR --min-count 2 --set decay=0.93 \
+    --epochs 20 --set ema_momentum=0.99
+3 | S-LSTM | NER --encoder slstm --units 300 --no-use-crf
+3 | S-LSTM+CRF | NER --encoder slstm --units 300
+1 | BERT+CRF, from scratch | NER BERT SCRATCH
+3 | BERT+CRF | NER BERT
+3 | BERT+CRF, linear features | NER BERT LINEAR
+3 | BERT+CRF, linear features, averaged weights | NER BERT LINEAR AVERAGED
+conll2003
+3 | BiLSTM+CRF, characters | CONLL --config bilstm_vectors
+3 | BiLSTM+CRF, characters, GloVe | CONLL --config bilstm_vectors GLOVE
+3 | S-LSTM+CRF, characters, GloVe | CONLL --config slstm_vectors GLOVE
+3 | MiniLM+CRF | CONLL MINILM --bert-learning-rate 2e-4
+mr
+3 | TextCNN | MR_CNN
+3 | TextCNN, GloVe | MR_CNN GLOVE
+3 | TextCNN, ELMo frozen | MR_CNN MR_ELMO --no-words
+3 | TextCNN, ELMo fine-tuned | MR_CNN FINE_TUNED --no-words
+3 | TextCNN, GloVe, ELMo frozen | MR_CNN GLOVE MR_ELMO
+3 | TextCNN, GloVe, ELMo fine-tuned | MR_CNN GLOVE FINE_TUNED
+3 | TextCNN, n-grams (defaults) | MR CNN
+3 | TextCNN, GloVe, n-grams (defaults) | MR GLOVE CNN
+3 | TextCNN, GloVe, n-grams | MR --config cnn_vectors GLOVE
+3 | MiniLM | MR MINILM
+fdu_mtl
+3 | TextCNN | REVIEWS LIGHT_CNN
+1 | BiLSTM | REVIEWS BILSTM
+1 | S-LSTM | REVIEWS SLSTM
+1 | S-LSTM, attention | REVIEWS SLSTM ATTENTION
+3 | TextCNN, own vectors | REVIEWS OWN PLAIN_CNN
+3 | TextCNN, own vectors, linear features | REVIEWS OWN CNN LINEAR
+1 | BiLSTM, own vectors | REVIEWS OWN SLOW BILSTM
+1 | S-LSTM, own vectors | REVIEWS OWN SLOW SLSTM
+1 | S-LSTM, attention, own vectors | REVIEWS OWN SLOW SLSTM ATTENTION
+1 | S-LSTM, attention, own vectors, linear features | REVIEWS OWN SLOW SLSTM ATTENTION LINEAR
+1 | BERT, from scratch | BERT_REVIEWS SCRATCH
+1 | BERT | BERT_REVIEWS
+1 | BERT, linear features | BERT_REVIEWS LINEAR
+3 | TextCNN, ELMo frozen | REVIEWS ELMO --no-words LIGHT_CNN
+1 | TextCNN, own vectors, ELMo frozen, linear features | REVIEWS OWN ELMO CNN LINEAR
+1 | BiLSTM, attention, ELMo frozen | REVIEWS ELMO --no-words BILSTM ATTENTION
+3 | S-LSTM, attention, GloVe, linear features | REVIEWS GLOVE SLSTM ATTENTION LINEAR
+3 | MiniLM | FDU_MTL MINILM
+1 | TextCNN, ELMo fine-tuned | REVIEWS FINE_TUNED --no-words PLAIN_CNN
+3 | TextCNN, GloVe | REVIEWS GLOVE LIGHT_CNN
+3 | TextCNN, GloVe, ELMo frozen | REVIEWS GLOVE ELMO PLAIN_CNN
+1 | TextCNN, GloVe, ELMo fine-tuned | REVIEWS GLOVE FINE_TUNED PLAIN_CNN
+fdu_mtl_together
+3 | TextCNN | TOGETHER PLAIN_CNN
+3 | TextCNN, own vectors | TOGETHER OWN PLAIN_CNN
+3 | TextCNN, own vectors, linear features | TOGETHER OWN CNN LINEAR
+1 | S-LSTM, attention, own vectors, linear features | TOGETHER OWN SLOW SLSTM ATTENTION LINEAR
+1 | TextCNN, ELMo frozen | TOGETHER ELMO_TOGETHER --no-words PLAIN_CNN
+1 | TextCNN, own vectors, ELMo frozen, linear features | TOGETHER OWN ELMO_TOGETHER CNN LINEAR
+1 | TextCNN, own vectors, ELMo fine-tuned, linear features | TOGETHER OWN FINE_TUNED --epochs 3 \
+    CNN LINEAR
+1 | S-LSTM, attention, GloVe, linear features | TOGETHER GLOVE SLSTM ATTENTION LINEAR
+1 | MiniLM | ALL MINILM
+hotel_reviews
+3 | TextCNN | HOTEL PLAIN_CNN
+3 | TextCNN, own vectors | HOTEL OWN WIDE_CNN --ngrams 0
+3 | TextCNN, own vectors, linear features | HOTEL OWN WIDE_CNN LINEAR
+1 | S-LSTM | HOTEL SLSTM
+1 | S-LSTM, own vectors | HOTEL OWN SLSTM
+1 | BERT, 6 layers, from scratch | HOTEL_BERT WHOLE --pooling first --epochs 12 SCRATCH
+1 | + pre-training | HOTEL_BERT WHOLE --pooling first
+1 | + pooling: mean and max | HOTEL_BERT WHOLE
+1 | + 3 layers of 6 | HOTEL_BERT --set truncation_rate=0
+3 | + cut texts: the recipe of aespresso | HOTEL_BERT
+3 | BERT of 3 layers, n-grams | HOTEL_BERT --bert {inputs}/bert3 NGRAMS
+1 | the same, longer texts, none held out | HOTEL_BERT --bert {inputs}/bert3 NGRAMS \
+    --max-length 500 --validation-split 0 --epochs 8
+3 | first 3 layers of 6, n-grams with dropout, longer texts | HOTEL_BERT NGRAMS \
+    --max-length 500 --set linear_dropout=0.8
+"""
+
+
+def command_of(words):
+    """Returns a command with its parts instead of their names."""
+    return " ".join(command_of(PARTS[word]) if word in PARTS else word for word in words.split())
+
+
+def read_rows(lines):
+    """Returns a dict from tables to dicts from names of rows to `(command, number of seeds)`."""
+    tables, rows = {}, {}
+    for line in lines:
+        seeds, *cells = line.split(" | ")
+        if cells:
+            rows[cells[0]] = command_of(cells[1]), int(seeds)
+        else:
+            rows = tables[seeds] = {}
+    return tables
+
+
+TABLES = read_rows(ROWS.strip().splitlines())
 PUBLISHED = "vectors", "bert"  # options that name published files
 # Table -> heading of a column -> path of the metric in results.json.
 COLUMNS = {

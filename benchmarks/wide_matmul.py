@@ -31,7 +31,7 @@ def main(argv=None):
         rows=(32, "Number of rows."),
         repeats=(30, "Number of timed calls of each form."),
     )
-    print_machine("benchmarks.wide_matmul", argv)
+    print_machine()
     rng = tf.random.Generator.from_seed(1)
     x, kernel = rng.normal([options.rows, INNER]), rng.normal([INNER, COLUMNS])
     largest = tf.function(tf.reduce_max)
