@@ -91,6 +91,30 @@ def test_arguments_are_attributes_are_the_config(name):
                 assert config[argument] == options[argument], f"{argument}, {moment}"
 
 
+# Sizes that may be 0, and integers that are no sizes or that another option makes effective.
+MAY_BE_ZERO = {"num_highways", "num_sentence_nodes", "num_frozen_words", "num_segments"}
+MAY_BE_ZERO |= {"num_sampled"}
+OTHER_INTEGERS = {"seed", "unknown_id", "padding_id", "start_id", "separator_id"}
+OTHER_INTEGERS |= {"sentence_start_id", "sentence_end_id", "max_characters", "batch_size"}
+OTHER_INTEGERS |= {"character_units", "character_projection_dim"}
+
+
+@every_class
+def test_sizes_and_dropout_rates_out_of_range(name):
+    """The error names the argument."""
+    entry, options = CATALOGUE[name], CATALOGUE[name].options()
+    for argument, parameter in inspect.signature(entry.cls.__init__).parameters.items():
+        if "dropout" in argument:
+            value = 1.0
+        elif parameter.annotation in (int, int | None) and argument not in OTHER_INTEGERS:
+            value = -1 if argument in MAY_BE_ZERO else 0
+        else:
+            continue
+        names = "num_sampled" if argument == "vocabulary_size" and "num_sampled" in options else ""
+        with pytest.raises(ValueError, match=f"`{names or argument}`"):
+            entry.cls(**{**options, argument: value})
+
+
 @every_class
 def test_a_config_comes_back_the_same(name):
     layer, _ = made(name)

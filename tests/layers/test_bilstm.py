@@ -76,8 +76,6 @@ def test_texts_of_no_columns():
     np.testing.assert_array_equal(last, np.zeros([2, 10]))
 
 
-def test_wrong_units_and_rank():
-    with pytest.raises(ValueError, match="`units` must be at least 1; got 0"):
-        BiLSTM(0)
+def test_inputs_of_another_rank():
     with pytest.raises(ValueError, match="expected ndim=3, found ndim=2"):
         BiLSTM(2)(np.zeros([2, 3], "float32"))

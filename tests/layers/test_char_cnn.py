@@ -162,9 +162,6 @@ def test_ids_out_of_range(wrong):
         ({"filters": [[51, 3]]}, "no width above `max_characters` \\(50\\)"),
         ({"activation": "swoosh"}, "swoosh"),
         ({"projection_dim": 5}, "at most the number of filters, 4; got 5"),
-        ({"projection_dim": 0}, "`projection_dim` must be at least 1"),
-        ({"character_dim": 0}, "`character_dim` must be at least 1"),
-        ({"num_highways": -1}, "`num_highways` must be at least 0"),
         ({"num_character_ids": 1}, "`num_character_ids` must be at least 2"),
     ],
 )

@@ -48,11 +48,9 @@ def test_a_batch_without_tokens():
     np.testing.assert_array_equal(make()(tf.zeros([1, 2, 12], "int32")), np.zeros([1, 2, 6]))
 
 
-def test_wrong_ids_and_options():
+def test_wrong_ids():
     with pytest.raises(tf.errors.InvalidArgumentError, match="ids must lie in 0..261"):
         make()(tf.fill([1, 1, 12], 262))
-    with pytest.raises(ValueError, match="`character_dim` must be at least 1; got 0"):
-        CharLSTMEncoder(units=3, character_dim=0)
 
 
 @pytest.mark.slow

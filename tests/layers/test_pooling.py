@@ -96,5 +96,3 @@ def test_attention_learns_which_token_matters():
 def test_wrong_options():
     with pytest.raises(ValueError, match="`pooling` must be one of .*; got 'sum'"):
         Pooling("sum")
-    with pytest.raises(ValueError, match="`attention_units` must be at least 1, or None; got 0"):
-        Pooling("attention", attention_units=0)

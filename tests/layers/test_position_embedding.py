@@ -102,7 +102,6 @@ def test_texts_longer_than_the_learned_positions():
             {"positions": "rotary"},
             "`positions` must be one of learned, sinusoidal, .*; got 'rotary'",
         ),
-        ({"max_sequence_length": 0}, "`max_sequence_length` must be at least 1; got 0"),
         ({"embeddings_initializer": "swoosh"}, "swoosh"),
     ],
 )

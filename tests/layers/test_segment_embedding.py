@@ -45,8 +45,6 @@ def test_ids_out_of_range(wrong):
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"num_segments": 0}, "`num_segments` must be at least 1; got 0"),
-        ({"units": 0}, "`units` must be at least 1; got 0"),
         ({"embeddings_initializer": "swoosh"}, "swoosh"),
     ],
 )

@@ -224,13 +224,8 @@ def test_an_empty_batch_and_a_batch_of_no_tokens():
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"num_steps": 0}, "`num_steps` must be at least 1; got 0"),
-        ({"window": 0}, "`window` must be at least 1; got 0"),
-        ({"units": -1}, "`units` must be at least 1; got -1"),
-        ({"num_sentence_nodes": -1}, "`num_sentence_nodes` must be at least 0; got -1"),
         ({"window": None}, "`window` must be an integer; got None"),
         ({"num_steps": "3"}, "`num_steps` must be an integer; got '3'"),
-        ({"state_dropout": 1.0}, "`state_dropout` must be at least 0 and below 1; got 1.0"),
         ({"initial_state": "noise"}, "`initial_state` must be one of .*zeros.* got 'noise'"),
         ({"boundary": None}, "`boundary` must be one of"),
         ({"neighbors": "all"}, "`neighbors` must be one of"),

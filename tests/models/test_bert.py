@@ -272,15 +272,10 @@ def test_tables_of_another_width():
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"embedding_dim": 0}, "`embedding_dim` must be at least 1, or None; got 0"),
-        ({"num_segments": -1}, "`num_segments` must be at least 0; got -1"),
         ({"pooler_activation": "swoosh"}, "swoosh"),
-        ({"vocabulary_size": 0}, "`vocabulary_size` must be at least 1; got 0"),
         ({"hidden_dim": 9}, "`num_heads` must divide `hidden_dim`; got 2 heads for 9"),
-        ({"num_layers": 0}, "`num_layers` must be at least 1"),
         ({"positions": "relative"}, "`positions` must be one of learned, sinusoidal"),
         ({"activation": "swoosh"}, "swoosh"),
-        ({"dropout": 1.0}, "`dropout` must be at least 0 and below 1"),
         ({"embeddings_initializer": "swoosh"}, "swoosh"),
         ({"kernel_initializer": "swoosh"}, "swoosh"),
     ],

@@ -48,10 +48,3 @@ def test_two_layers_learn_and_come_back(tmp_path):
     one, other = model.encoder({"token_ids": IDS}), loaded({"token_ids": IDS})
     for name in one:
         np.testing.assert_array_equal(one[name], other[name])
-
-
-def test_wrong_options():
-    with pytest.raises(ValueError, match="`num_layers` must be at least 1; got 0"):
-        make(num_layers=0)
-    with pytest.raises(ValueError, match="below 1; got 1"):
-        make(dropout=1)

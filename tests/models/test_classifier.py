@@ -127,7 +127,6 @@ def test_token_weights_without_attention():
         ({"labels": ["a", "a"]}, "list of distinct"),
         ({"labels": [0, 1]}, "non-empty strings"),
         ({"pooling": "sum"}, "`pooling` must be one of .*; got 'sum'"),
-        ({"dropout": 1.0}, "below 1; got 1.0"),
         ({"hidden_units": 0}, "at least 1, or None; got 0"),
         ({"class_weights": [1.0]}, r"one non-negative factor for each of .*; got \[1.0\]"),
         ({"linear": LinearEncoder(9, 3, num_buckets=9)}, r"one unit per label \(2\); got 3"),

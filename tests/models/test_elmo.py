@@ -309,7 +309,6 @@ def test_a_tagger_trains_saves_and_loads(tmp_path, kind, fine_tune):
     "options, message",
     [
         ({"layer_norm": "batch"}, "`layer_norm` must be one of .* got 'batch'"),
-        ({"num_output_representations": 0}, "must be at least 1; got 0"),
         (
             {"mix_weights": [0.0, 1.0]},
             "`mix_weights` must have one value for each of the .* layers .* 2 values",

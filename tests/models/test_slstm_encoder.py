@@ -76,8 +76,3 @@ def test_fit_learns_labels_that_depend_on_the_order():
     history = model.fit(data, steps_per_epoch=100, epochs=1, verbose=0)
     assert model.evaluate(data, steps=2, verbose=0, return_dict=True)["accuracy"] >= 0.95
     assert np.isfinite(history.history["loss"]).all()
-
-
-def test_says_what_is_wrong_with_the_dropout():
-    with pytest.raises(ValueError, match="`dropout` must be at least 0 and below 1; got 1.5"):
-        make(dropout=1.5)

@@ -249,7 +249,6 @@ def test_tag_ids_out_of_range(use_crf):
         ({"tags": []}, "must be a non-empty list"),
         ({"tags": ["O", "PER"]}, "'PER'"),
         ({"constrain": "loss"}, "`constrain` must be one of .*; got 'loss'"),
-        ({"dropout": -0.1}, "below 1; got -0.1"),
         ({"use_projection": False}, r"one score per tag \(3\); .* width 4"),
         ({"linear": LinearEncoder(5, 4, num_buckets=9)}, r"one unit per tag \(3\); got 4"),
     ],

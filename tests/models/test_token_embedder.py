@@ -157,7 +157,6 @@ def test_ids_out_of_range(wrong):
         ({}, "needs at least one of"),
         ({"characters": "rnn"}, "`characters` must be one of .*; got 'rnn'"),
         ({"vector_layers": 2}, "given together; got 2 and 0"),
-        ({"vocabulary_size": 0}, "`vocabulary_size` must be at least 1; got 0"),
         ({"vocabulary_size": 9, "dropout": 1.0}, "below 1; got 1.0"),
     ],
 )

@@ -184,11 +184,8 @@ def test_quantizes_to_int8_and_takes_lora():
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"num_layers": 0}, "`num_layers` must be at least 1; got 0"),
         ({"num_heads": 3}, "`num_heads` must divide `hidden_dim`; got 3 heads for 8 dim"),
-        ({"num_heads": 0}, "`num_heads` must be at least 1"),
         ({"positions": "rotary"}, "`positions` must be one of learned, .*, or None; got 'rotary'"),
-        ({"dropout": 1.5}, "`dropout` must be at least 0 and below 1; got 1.5"),
         (
             {"max_sequence_length": 0, "positions": "learned"},
             "`max_sequence_length` must be at least 1",
