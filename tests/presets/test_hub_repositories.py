@@ -6,8 +6,6 @@ import sys
 import time
 
 import pytest
-from huggingface_hub import constants
-from huggingface_hub.utils import close_session
 
 import tfreps
 from tfreps._src.presets.hub_repositories import (
@@ -90,24 +88,6 @@ def test_a_cached_model_needs_no_request(hub, commit):
     hub.shutdown()
     hub.server_close()  # no connection: the branch is looked up in the cache
     assert download_repository(NAME) == folder
-
-
-def test_offline(hub, commit, monkeypatch):
-    folder = download_repository(NAME)
-    hub.asked.clear()
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
-    close_session()
-    try:
-        assert download_repository(NAME) == folder
-        with pytest.raises(
-            ValueError,
-            match="other/model cannot be downloaded: it is not completely in the cache, and HF_",
-        ):
-            download_repository("hf://other/model")
-    finally:
-        monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
-        close_session()
-    assert hub.asked == []
 
 
 def test_weights_that_are_never_downloaded(hub):

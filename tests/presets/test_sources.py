@@ -1,6 +1,8 @@
 import zipfile
 
 import pytest
+from huggingface_hub import constants
+from huggingface_hub.utils import close_session
 
 import tfreps
 from tfreps._src.presets import preset_table
@@ -99,6 +101,34 @@ def test_an_archive_at_a_url(hub, tmp_path):
     hub.files["20/195.zip"] = (tmp_path / "195.zip").read_bytes()
     folder = cached_path(f"{hub.url}/files/20/195.zip")
     assert (folder / "model.hdf5").read_text() == "model.hdf5"
+
+
+@pytest.fixture
+def offline(monkeypatch):
+    """Returns a function that makes `huggingface_hub` work offline until the end of the test."""
+
+    def switch():
+        monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+        close_session()
+
+    yield switch
+    monkeypatch.undo()
+    close_session()
+
+
+@pytest.mark.parametrize("source, other", [("hf://a/b", "hf://a/c"), ("URL/a.vec", "URL/b.vec")])
+def test_offline(hub, offline, source, other):
+    """What is in the cache is used without any request."""
+    hub.add("a/b", {"config.json": b"{}", "model.safetensors": b""})
+    hub.files["a.vec"] = b"a 1 2"
+    source, other = (each.replace("URL", f"{hub.url}/files") for each in (source, other))
+    path = cached_path(source)
+    hub.asked.clear()
+    offline()
+    assert cached_path(source) == path
+    with pytest.raises(ValueError, match="cannot be downloaded: .*HF_HUB_OFFLINE is set"):
+        cached_path(other)
+    assert hub.asked == []
 
 
 def test_the_only_file_of_vectors(hub, tmp_path):

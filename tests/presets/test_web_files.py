@@ -3,13 +3,16 @@ import multiprocessing
 import re
 
 import pytest
-from huggingface_hub import constants
-from huggingface_hub.utils import close_session
 
 from tfreps._src.presets import web_files
 from tfreps._src.presets.web_files import download_file, path_in_cache
 
 CONTENT = bytes(range(256)) * 1000
+
+
+@pytest.fixture(autouse=True)
+def no_pauses(monkeypatch):
+    monkeypatch.setattr("time.sleep", lambda seconds: None)
 
 
 @pytest.fixture
@@ -62,17 +65,15 @@ def test_a_cached_file_in_a_folder_that_cannot_be_written(hub, url, monkeypatch)
     assert download_file(url) == path
 
 
-def test_a_cut_connection_is_resumed(hub, url, monkeypatch):
-    monkeypatch.setattr("time.sleep", lambda seconds: None)
+def test_a_cut_connection_is_resumed(hub, url):
     hub.cuts["/files/elmo/weights.hdf5"] = [100_000, 50_000]
     assert download_file(url).read_bytes() == CONTENT
     ranges = [sent["range"] for sent in hub.headers if "range" in sent]
     assert [int(r.split("=")[1].strip("-")) > 0 for r in ranges] == [True, True]
 
 
-def test_a_connection_that_is_always_cut(hub, url, monkeypatch):
+def test_a_connection_that_is_always_cut(hub, url):
     """The downloaded part is stored under another name, and the next call continues it."""
-    monkeypatch.setattr("time.sleep", lambda seconds: None)
     hub.cuts["/files/elmo/weights.hdf5"] = [70_000] + [0] * 6
     with pytest.raises(ValueError, match="A partial download is resumed if"):
         download_file(url)
@@ -86,8 +87,7 @@ def test_a_connection_that_is_always_cut(hub, url, monkeypatch):
     assert names(path_in_cache(url)) == ["weights.hdf5"]
 
 
-def test_a_file_that_changed_is_not_continued(hub, url, monkeypatch):
-    monkeypatch.setattr("time.sleep", lambda seconds: None)
+def test_a_file_that_changed_is_not_continued(hub, url):
     hub.cuts["/files/elmo/weights.hdf5"] = [70_000] + [0] * 6
     with pytest.raises(ValueError, match="cannot be downloaded"):
         download_file(url)
@@ -98,7 +98,6 @@ def test_a_file_that_changed_is_not_continued(hub, url, monkeypatch):
 @pytest.mark.parametrize("has_head", [True, False])
 def test_a_part_that_is_longer_than_the_file(hub, url, monkeypatch, has_head):
     """A server answers a request for the bytes after the end of a file with 416."""
-    monkeypatch.setattr("time.sleep", lambda seconds: None)
     if not has_head:
         monkeypatch.setattr(web_files, "_size_and_tag", lambda url: (None, "tag"))
     hub.cuts["/files/elmo/weights.hdf5"] = [70_000] + [0] * 6
@@ -123,29 +122,11 @@ def test_a_page_in_place_of_the_file(hub, url):
     assert download_file(url.replace("weights.hdf5", "page.html")).read_bytes() == PAGE
 
 
-def test_a_server_without_ranges_starts_again(hub, url, monkeypatch):
-    monkeypatch.setattr("time.sleep", lambda seconds: None)
+def test_a_server_without_ranges_starts_again(hub, url):
     path = "/files/elmo/weights.hdf5"
     hub.no_ranges.add(path)
     hub.cuts[path] = [100_000]
     assert download_file(url).read_bytes() == CONTENT
-
-
-def test_offline(hub, url, monkeypatch):
-    path = download_file(url)
-    hub.asked.clear()
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
-    close_session()
-    try:
-        assert download_file(url) == path
-        with pytest.raises(
-            ValueError, match="other.hdf5 cannot be downloaded: HF_HUB_OFFLINE is set"
-        ):
-            download_file(url.replace("weights", "other"))
-    finally:
-        monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
-        close_session()
-    assert hub.asked == []
 
 
 def _download_after(barrier, url):
