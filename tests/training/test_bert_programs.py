@@ -164,14 +164,6 @@ def test_the_other_way_round(characters, pieces, files, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("pooling", ["pooled_output", "first", "attention", "mean", "max"])
-def test_every_pooling(pooling, characters, files, tmp_path):
-    more = ["--pooling", pooling, "--epochs", "12", "--freeze-layers", "1"]
-    run = train("train-classifier", [*files["tsv"], *flags(characters, *more)], tmp_path / "run")
-    assert results(run)["test"]["auc"] > 0.75
-
-
-@pytest.mark.slow
 def test_adapters_stopped_and_gone_on_with(characters, files, tmp_path, capsys):
     more = ["--lora-rank", "4", "--pooling", "mean_max", "--learning-rate", "0.01"]
     line = [*files["tsv"], *flags(characters, *more), "--keep-checkpoints"]

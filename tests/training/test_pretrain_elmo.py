@@ -189,36 +189,6 @@ def test_epochs_are_counted_in_tokens(corpus, tmp_path):
     assert json.loads((tmp_path / "run/results.json").read_text())["steps"] == 25
 
 
-@pytest.mark.slow
-def test_options_from_a_file(corpus, tmp_path):
-    config = tmp_path / "config.json"
-    config.write_text(json.dumps({"units": 6, "projection_dim": 2, "bidirectional": False}))
-    more = ["--config", config, "--projection-dim", "3", "--num-layers", "1", "--word-input"]
-    run = pretrain(corpus, tmp_path / "run", *more, steps=1, sizes=[], validation=False)
-    bilm = RunFolder.open(run).load_model().bilm
-    assert (bilm.bidirectional, bilm.units, bilm.projection_dim) == (False, 6, 3)
-
-
-@pytest.mark.slow
-def test_overwrite(corpus, tmp_path):
-    earlier = RunFolder.create(tmp_path / "run", "pretrain-elmo", {"seed": 4})
-    (earlier.logs_path / "history.jsonl").write_text('{"step": 1, "training/loss": 1.0}\n')
-    more = [*LEAST, "--overwrite", "--seed", "5"]
-    run = pretrain(corpus, tmp_path / "run", *more, steps=1, sizes=[], validation=False)
-    assert RunFolder.open(run).options["seed"] == 5
-    assert not (run / "logs" / "history.jsonl").exists()
-
-
-@pytest.mark.slow
-def test_text_with_carriage_returns(corpus, tmp_path, capsys):
-    text = (corpus / "train-00.txt").read_bytes() + (corpus / "train-01.txt").read_bytes()
-    (tmp_path / "dos.txt").write_bytes(text.replace(b"\n", b"\r\n"))
-    line = flags(corpus, tmp_path / "run", *LEAST, steps=1, sizes=[], validation=False)
-    line[line.index("--train") + 1] = str(tmp_path / "dos.txt")
-    assert main(line) == 0
-    assert "304 tokens in 30 sentences, 0.00% outside" in capsys.readouterr().out
-
-
 def test_the_training_sample_has_sentences_of_all_lengths(tmp_path):
     """Batches are sorted by length, so the first ones have only short sentences."""
     rng = np.random.default_rng(0)

@@ -53,18 +53,6 @@ def test_its_figures_are_those_of_its_answers(classifier, labeled, tmp_path):
 
 
 @pytest.mark.slow
-def test_minutes_that_end_in_the_first_epoch_leave_figures(tmp_path, capsys):
-    files = labeling.write_labeled(tmp_path, sizes=(32, 8, 8))
-    run = train_classifier(
-        files, tmp_path / "run", "--time-limit-minutes", "1e-9", sizes=EMBEDDINGS
-    )
-    out = capsys.readouterr().out
-    assert "\nvalidation: accuracy" in out and "\ntest: accuracy" in out
-    assert results(run)["best"] == {"steps": 1} and results(run)["test"]["texts"] == 8
-    assert {p.stem for p in (run / "plots").iterdir()} == {"confusion"}
-
-
-@pytest.mark.slow
 def test_a_bag_of_words_does_not_learn_it(labeled, tmp_path):
     run = train_classifier(labeled, tmp_path / "run", "--epochs", "4", sizes=EMBEDDINGS)
     assert accuracy(run) < 0.75
