@@ -203,12 +203,6 @@ WRONG = {
         "`char_cnn.max_characters_per_token` must be a whole number from 3",
     ),
     "not JSON": ("{lstm: ", "options.json is not a JSON file: Expecting property name"),
-    "empty": ("", "options.json is not a JSON file: Expecting value"),
-    "a list": ("[1, 2]", "expected a JSON object, .* got \\["),
-    "nested without end": (
-        "[" * 100000,
-        "options.json cannot be read as JSON: it is nested too deeply",
-    ),
 }
 
 
@@ -226,21 +220,6 @@ def test_wrong_options_name_the_file_and_the_key(tmp_path, case):
 def test_training_options_are_named_without_a_section():
     with pytest.raises(ValueError, match="^here: `n_tokens_vocab` is missing; expected a whole"):
         training_options(TRAINING, "here")
-
-
-@pytest.mark.parametrize("content", [b"\xff\xfe{}", b"\x00\x01", b"caf\xe9"])
-def test_bytes_that_are_no_text(tmp_path, content):
-    path = tmp_path / "options.json"
-    path.write_bytes(content)
-    with pytest.raises(ValueError, match="options.json, line 1: expected UTF-8 text"):
-        read_options(path)
-
-
-def test_files_that_cannot_be_read(tmp_path):
-    with pytest.raises(ValueError, match="Cannot read .*nowhere.json: No such file"):
-        read_options(tmp_path / "nowhere.json")
-    with pytest.raises(ValueError, match="Cannot read .*: Is a directory"):
-        read_options(tmp_path)
 
 
 def test_one_direction_cannot_be_written():
