@@ -130,17 +130,9 @@ class Servable:
     def prepare(self, call, name, inputs, outputs=(), write=dict):
         """Checks a request, and stores in its `Call` what `run` needs.
 
-        Args:
-            call: `Call`. The request in progress.
-            name: str. Name of the signature. If empty, it is `serving_default`.
-            inputs: dict from the names of inputs to arrays.
-            outputs: sequence of str. Names of the outputs to return. If empty (the default), all
-                outputs are returned.
-            write: callable. Function that converts the dict of output arrays to the response. By
-                default, the dict is the response.
-
-        Raises:
-            ServingError: If the request does not match the signature or exceeds a limit.
+        `inputs` is a dict of arrays, and `outputs` names the outputs to return; if it is empty, all
+        are returned. `write` converts the dict of output arrays to the response. Raises a
+        ServingError if the request does not match the signature `name` or exceeds a limit.
         """
         signature = self.signature(name)
         signature.check(inputs)

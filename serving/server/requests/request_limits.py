@@ -171,14 +171,12 @@ class RequestCounter:
         for text in sorted(texts, key=len, reverse=True):
             if len(text) + self.added_per_text <= longest:
                 break  # the remaining texts are shorter, and have at most one token per byte
-            longest = max(longest, self._cut(self._count(text, most)))
+            found = pattern(self.tokens).finditer(text.decode("utf-8", "replace"))
+            count = sum(1 for _ in itertools.islice(found, most + 1))
+            longest = max(longest, self._cut(count))
             if longest > most:
                 break
         return longest
-
-    def _count(self, text, most):
-        found = pattern(self.tokens).finditer(text.decode("utf-8", "replace"))
-        return sum(1 for _ in itertools.islice(found, most + 1))
 
     def _cut(self, count):
         count += self.added_per_text

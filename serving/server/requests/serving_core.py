@@ -59,22 +59,10 @@ class ServingCore:
         return Call(limit if seconds is None else min(seconds, limit), limit)
 
     async def predict(self, call, which, size, read):
-        """Parses a request, runs the model, and returns the response; awaited by `respond`.
+        """Parses a request of `size` bytes, runs the model, and returns the result of `call.write`.
 
-        Args:
-            call: `Call`. The request in progress.
-            which: tuple of the name, version and label of the model: the arguments of
-                `ModelPool.lease`.
-            size: int. Size of the request in bytes. Requests of more than 16,384 bytes are parsed
-                in a thread.
-            read: callable. Function that takes the call, the `Servable` and its version number,
-                parses the request, and passes its content to `Servable.prepare`.
-
-        Returns:
-            The result of `Call.write`, such as a `PredictResponse`.
-
-        Raises:
-            ServingError: If the request is not valid, exceeds a limit, or fails.
+        `which` contains the arguments of `ModelPool.lease`. `read` takes the call, the `Servable`
+        and its version number, parses the request, and passes its content to `Servable.prepare`.
         """
         with self.pool.lease(*which) as (number, servable):
             await parsed(size, read, call, servable, number)

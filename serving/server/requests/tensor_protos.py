@@ -10,7 +10,6 @@ from tensorflow.core.framework import tensor_pb2
 from tfreps.serving.server.requests.serving_error import ServingError
 
 MOST_AXES = 32
-MOST_REPEATED = 2**20  # maximum number of elements of an array whose message has fewer bytes
 # The first byte of a serialized field (its number << 3 | 2). The packed values of the fields for
 # float and double have the same bytes as the field `tensor_content`, which a NumPy array fills many
 # times faster.
@@ -52,12 +51,6 @@ def to_array(
             where,
             f"it must have at most {most_elements} elements (server option `max_elements`); its "
             f"shape {shape} has {size}",
-        )
-    if size > max(MOST_REPEATED, proto.ByteSize()):  # every value takes at least one byte
-        raise invalid(
-            where,
-            f"its shape {shape} needs more values than the {proto.ByteSize()} bytes of the "
-            "tensor can contain",
         )
     try:
         dtype = tf.as_dtype(proto.dtype)

@@ -91,7 +91,8 @@ class RequestGuard:
             )
         self._check_host(headers.get("host", ""))
         self._check_site(method, headers)
-        if method in ("POST", "PUT", "PATCH") and is_browser(headers):
+        is_browser = "origin" in headers or "sec-fetch-site" in headers
+        if method in ("POST", "PUT", "PATCH") and is_browser:
             kind = headers.get("content-type", "").partition(";")[0].strip().lower()
             if kind not in ("", "application/json"):
                 raise ServingError(
@@ -129,10 +130,6 @@ class RequestGuard:
                 "a site, add its address, such as https://example.org, to the `allowed_origins` of "
                 "the server.",
             )
-
-
-def is_browser(headers):
-    return "origin" in headers or "sec-fetch-site" in headers
 
 
 def is_own(origin, host):

@@ -75,7 +75,7 @@ class RestApp:
         await asyncio.wait_for(response(scope, receive, send), self._core.options.timeout_seconds)
 
     async def _answer(self, request):
-        path = raw_path(request)
+        path = (request.scope.get("raw_path") or request.url.path.encode()).decode("latin-1")
         if request.method == "OPTIONS":
             return Response(headers={"allow": "GET, POST, OPTIONS"})
         match = PREDICT.fullmatch(path)
@@ -161,11 +161,6 @@ async def end_of(request):
     """Waits until the client disconnects. The body of the request must already have been read."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
-
-
-def raw_path(request):
-    """Returns the path of a request as the client sent it, without decoding escaped characters."""
-    return (request.scope.get("raw_path") or request.url.path.encode()).decode("latin-1")
 
 
 def requested_version(match):

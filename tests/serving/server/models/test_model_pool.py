@@ -7,7 +7,6 @@ import pytest
 
 from tfreps.serving.server.models.model_configs import ModelConfig
 from tfreps.serving.server.models.model_pool import ModelPool
-from tfreps.serving.server.requests.serving_error import ServingError
 
 
 @pytest.fixture
@@ -23,31 +22,6 @@ def test_two_models_of_one_name():
     configs = [ModelConfig("m", "old"), ModelConfig("n", "n"), ModelConfig("m", "new")]
     with pytest.raises(ValueError, match="model name 'm' is used more than once"):
         ModelPool(configs, load=str)
-
-
-def test_leases(pool):
-    pool.refresh()
-    for which in (("m",), ("m", 3), ("m", None, "stable")):
-        with pool.lease(*which) as (number, _):
-            assert number == 3
-    for which, code in (
-        (("x",), "NOT_FOUND"),
-        (("",), "INVALID_ARGUMENT"),
-        (("m", 4), "NOT_FOUND"),
-        (("m", None, "x"), "INVALID_ARGUMENT"),
-        (("m", None, ""), "INVALID_ARGUMENT"),
-        (("x", None, "stable"), "INVALID_ARGUMENT"),
-    ):
-        with pytest.raises(ServingError) as caught, pool.lease(*which):
-            pass
-        assert caught.value.code == code
-
-
-def test_status(pool):
-    pool.refresh()
-    assert pool.status("m", 3) == [(3, "AVAILABLE", None)]
-    with pytest.raises(ServingError, match="Could not find any versions of model x"):
-        pool.status("x")
 
 
 def test_polling_and_readiness(pool, tmp_path):

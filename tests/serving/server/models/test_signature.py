@@ -44,22 +44,6 @@ def test_sparse_inputs_are_not_merged():
     assert not Signature("serving_default", definition).batches
 
 
-@pytest.mark.parametrize(
-    "inputs, words",
-    [
-        ({}, "0!=1 .*Missing but required: {text}"),
-        ({"text": np.array([b"a"], object), "x": np.array([1])}, "Sent extra: {x}"),
-        ({"text": np.array([1.0])}, "must have the dtype string; got float64"),
-        ({"text": np.array([[b"a"]], object)}, r"shape \(None,\); got \(1, 1\)"),
-        ({"text": np.array(b"a", object)}, r"shape \(None,\); got \(\)"),
-    ],
-)
-def test_what_does_not_fit(inputs, words):
-    with pytest.raises(ServingError, match=words) as caught:
-        make(TEXT, {"y": ("float32", -1)}).check(inputs)
-    assert caught.value.code == "INVALID_ARGUMENT"
-
-
 def test_unknown_rank_takes_any_shape():
     definition = meta_graph_pb2.SignatureDef()
     definition.inputs["x"].dtype = 1

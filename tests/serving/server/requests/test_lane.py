@@ -1,14 +1,12 @@
 """Tests the queue of calls that wait for a thread."""
 
 import asyncio
-import gc
 import threading
 import time
 import types
 
 import pytest
 
-from tests.serving.server.test_model_server import wait_for
 from tfreps.serving.server.requests import lane as module
 from tfreps.serving.server.requests.call import Call
 from tfreps.serving.server.requests.event_loop import server_loop
@@ -146,18 +144,3 @@ def test_errors_of_one_call(gate):
     futures = fill(lane, *(call() for _ in range(3)))  # the first call runs at once
     assert [str(futures[n].exception(20)) for n in (0, 1)] == ["no"] * 2
     assert futures[2].result(20) == {}
-
-
-def test_threads_end_with_the_lane(gate):
-    gate.opened.set()
-    lane = Lane("of this test", gate)
-    assert [f.result(20) for f in fill(lane, call())] == [{}]
-    named = [t for t in threading.enumerate() if t.name.startswith("tfreps-of this test")]
-    assert len(named) == 1
-    del lane
-
-    def is_gone():
-        gc.collect()
-        return not named[0].is_alive()
-
-    wait_for(is_gone)

@@ -10,7 +10,6 @@ from tfreps.serving.server.requests.request_limits import (
     RequestSize,
     check_response,
     choose_queue,
-    rows_of,
 )
 from tfreps.serving.server.requests.serving_error import ServingError
 
@@ -31,23 +30,6 @@ def queue_of(size, inputs, added=0):
     """Returns the queue of a request for which the counter returns `size`."""
     counter = types.SimpleNamespace(size=lambda *_: size, added_per_text=added)
     return choose_queue(inputs, counter, LIMITS)
-
-
-@pytest.mark.parametrize(
-    "size, words",
-    [
-        (RequestSize(1, 501), "at most 500 tokens; .*server option `max_text_tokens`"),
-        (
-            RequestSize(3, 400),
-            "at most 1000 tokens; .* counts as 1200 tokens, .* 3 texts.* 400 tokens .*max_tok",
-        ),
-        (RequestSize(1_001, 1), "After padding, .* counts as 1001"),
-    ],
-)
-def test_too_many_tokens(size, words):
-    with pytest.raises(ServingError, match=words) as caught:
-        queue_of(size, texts(1, 3))
-    assert (caught.value.code, caught.value.http_status) == ("RESOURCE_EXHAUSTED", 413)
 
 
 def test_as_many_as_are_allowed():
@@ -91,9 +73,3 @@ def test_tokens_that_the_model_adds_do_not_count_as_of_a_text():
     queue_of(RequestSize(1, 502), texts(1, 3), added=2)
     with pytest.raises(ServingError, match="max_text_tokens"):
         queue_of(RequestSize(1, 503), texts(1, 3), added=2)
-
-
-def test_rows():
-    assert rows_of({"a": np.zeros([3]), "b": np.zeros([3, 2])}) == 3
-    assert rows_of({"a": np.zeros([3]), "b": np.zeros([2])}) == 0
-    assert rows_of({"a": np.zeros([])}) == 0

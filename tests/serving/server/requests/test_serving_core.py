@@ -18,29 +18,6 @@ from tfreps.serving.server.requests.serving_core import ServingCore
 from tfreps.serving.server.requests.serving_error import ServingError, as_serving_error
 
 
-def test_requests_beyond_the_limit_are_rejected_and_accepted_ones_answered():
-    core = ServingCore(ModelPool([], load=None), ServerOptions(max_requests=2))
-
-    async def check():
-        go_on = asyncio.Event()
-
-        async def work(call, number):
-            await go_on.wait()
-            return number
-
-        tasks = [asyncio.ensure_future(core.respond(core.call(), work, n)) for n in range(2)]
-        await asyncio.sleep(0)
-        with pytest.raises(ServingError, match="2 requests are in progress") as caught:
-            await core.respond(core.call(), work, 2)
-        assert caught.value.code == "UNAVAILABLE"
-        go_on.set()
-        assert await asyncio.gather(*tasks) == [0, 1]
-        assert await core.respond(core.call(), work, 3) == 3
-        assert core.in_progress == 0
-
-    asyncio.run(check())
-
-
 @pytest.mark.parametrize("end", ["late", "cancelled"])
 def test_a_request_that_is_given_up_is_in_progress_until_its_work_ends(end):
     core = ServingCore(ModelPool([], load=None), ServerOptions(timeout_seconds=20))
@@ -83,13 +60,6 @@ def test_errors_are_counted_for_models_that_exist(server):
     page = core.metrics.page().decode()
     assert 'request_count{model_name="zoo",status="INTERNAL"} 1.0' in page
     assert "no-such-model" not in page
-
-
-def test_messages(server):
-    (entry,) = server._core.status_message("half_plus_two").model_version_status
-    assert (entry.version, entry.state, entry.status.error_code) == (123, 30, 0)
-    message = server._core.metadata_message("half_plus_two", label="stable")
-    assert message.model_spec.version.value == 123 and list(message.metadata) == ["signature_def"]
 
 
 @pytest.mark.parametrize("is_rest", [True, False], ids=["REST", "gRPC"])

@@ -64,16 +64,6 @@ def sized(*sizes, **fields):
     return proto
 
 
-def test_one_value_does_not_stand_for_hundreds_of_megabytes():
-    few = to_array(sized(2**20, dtype=1, float_val=[2.5]), 2**24)
-    assert few.shape == (2**20,) and (few == 2.5).all()
-    many = np.ones([2**20 + 1], "int8")
-    assert to_array(tf.make_tensor_proto(many), 2**24).shape == many.shape
-    for fields in {"dtype": 1, "float_val": [1]}, {"dtype": 7, "string_val": [b"a"]}, {"dtype": 9}:
-        with pytest.raises(ServingError, match=r"shape \[1048577\] needs more values than the"):
-            to_array(sized(2**20 + 1, **fields), 2**24)
-
-
 @pytest.mark.parametrize(
     "proto, words",
     [
