@@ -55,52 +55,6 @@ def test_a_new_encoder_is_one_row(monkeypatch):
     assert "mosaic" not in encoder_table(CLASSIFIER)["encoder"].choices
 
 
-@pytest.mark.parametrize(
-    "given, message",
-    [
-        (
-            {"encoder": "cnn", "units": 9},
-            "--units has no effect with --encoder cnn; it applies to bilstm and slstm.",
-        ),
-        (
-            {"encoder": "bert", "bert": "b", "num_filters": 5},
-            "--set num_filters has no effect with --encoder bert; it applies to cnn.",
-        ),
-        ({"encoder": "slstm", "num_layers": 2}, "--num-layers has no effect with --encoder slstm"),
-        ({"encoder": "linear", "embedding_dim": 9}, "--embedding-dim has no effect with --enc"),
-        ({"encoder": "bilstm", "widths": [2]}, "--set widths has no effect with --encoder bilstm"),
-        (
-            {"encoder": "linear", "linear_features": True},
-            "--linear-features cannot be combined with --encoder linear.",
-        ),
-        ({"encoder": "linear", "ngrams": 2}, "--ngrams cannot be combined with --encoder linear."),
-        (
-            {"linear_features": True, "ngrams": 2},
-            "--linear-features cannot be combined with --ngrams.",
-        ),
-        (
-            {"linear_dropout": 0.1},
-            "--set linear_dropout requires --encoder linear, --linear-features or --ngrams.",
-        ),
-    ],
-)
-def test_options_that_have_no_effect(given, message):
-    with pytest.raises(ValueError, match=message):
-        check(**given)
-
-
-@pytest.mark.parametrize(
-    "given",
-    [
-        *({"encoder": name} for name in ENCODERS if name != "bert"),
-        {"encoder": "cnn", "num_filters": 9, "widths": [2]},
-        {"encoder": "bert", "bert": "b", "num_layers": 2},
-    ],
-)
-def test_options_that_an_encoder_reads(given):
-    check(**given)
-
-
 def test_taggers_are_not_offered_a_cnn():
     offered = encoder_table(TAGGER)
     assert set(encoder_table(CLASSIFIER)) - set(offered) == {"num_filters", "widths", "ngrams"}
@@ -136,6 +90,30 @@ def test_poolings_are_those_of_the_classifier():
 @pytest.mark.parametrize(
     "given, message",
     [
+        (
+            {"encoder": "cnn", "units": 9},
+            "--units has no effect with --encoder cnn; it applies to bilstm and slstm.",
+        ),
+        (
+            {"encoder": "bert", "bert": "b", "num_filters": 5},
+            "--set num_filters has no effect with --encoder bert; it applies to cnn.",
+        ),
+        ({"encoder": "slstm", "num_layers": 2}, "--num-layers has no effect with --encoder slstm"),
+        ({"encoder": "linear", "embedding_dim": 9}, "--embedding-dim has no effect with --enc"),
+        ({"encoder": "bilstm", "widths": [2]}, "--set widths has no effect with --encoder bilstm"),
+        (
+            {"encoder": "linear", "linear_features": True},
+            "--linear-features cannot be combined with --encoder linear.",
+        ),
+        ({"encoder": "linear", "ngrams": 2}, "--ngrams cannot be combined with --encoder linear."),
+        (
+            {"linear_features": True, "ngrams": 2},
+            "--linear-features cannot be combined with --ngrams.",
+        ),
+        (
+            {"linear_dropout": 0.1},
+            "--set linear_dropout requires --encoder linear, --linear-features or --ngrams.",
+        ),
         (
             {"no_words": True},
             "--no-words requires --characters cnn, --elmo, --elmo-weights or --train-vectors.",
@@ -189,7 +167,7 @@ def test_poolings_are_those_of_the_classifier():
         ),
     ],
 )
-def test_options_that_contradict_each_other(given, message):
+def test_options_without_effect_and_contradictions(given, message):
     with pytest.raises(ValueError, match=message):
         check(**given)
 
@@ -197,8 +175,9 @@ def test_options_that_contradict_each_other(given, message):
 @pytest.mark.parametrize(
     "given",
     [
-        {},
-        {"encoder": "linear"},
+        *({"encoder": name} for name in ENCODERS if name != "bert"),
+        {"encoder": "cnn", "num_filters": 9, "widths": [2]},
+        {"encoder": "bert", "bert": "b", "num_layers": 2},
         {"encoder": "bert", "bert": "b", "layer_decay": 0.9, "freeze_layers": 1},
         {"no_words": True, "train_vectors": "v"},
         {"no_words": True, "elmo": "r", "elmo_fine_tune": True, "elmo_top_only": True},
