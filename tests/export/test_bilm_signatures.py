@@ -163,42 +163,6 @@ def test_character_ids_that_do_not_fit(signatures):
         ask(character_ids=tf.constant(hole), sequence_len=tf.constant([4]))
 
 
-def lm_batch(tokens):
-    """Returns the inputs of the pretrainer for one sentence."""
-    ids, start, end = VOCABULARY.tokens_to_ids(tokens), VOCABULARY.start_id, VOCABULARY.end_id
-    rows = {
-        "tokens_characters": [["<S>", *tokens]],
-        "tokens_characters_reverse": [["</S>", *tokens[::-1]]],
-    }
-    batch = {name: batch_to_ids(row) for name, row in rows.items()}
-    batch["next_token_id"] = np.array([[*ids, end]])
-    batch["next_token_id_reverse"] = np.array([[*ids[::-1], start]])
-    return batch
-
-
-@pytest.mark.slow
-def test_score_is_the_language_model_and_its_state_goes_on(exported, signatures):
-    pretrainer, _ = exported
-    given, kept = zeros(signatures, 4), [None] * 4
-    for sentences in (TOKENS, [["sat"], ["on", "the"], [], ["mat", "dog", "."]]):
-        lengths = [len(tokens) for tokens in sentences]
-        answer = signatures["score"](
-            tokens=padded(sentences), sequence_len=tf.constant(lengths), **given
-        )
-        assert answer["token_count"].numpy().tolist() == [n + 1 for n in lengths]
-        assert answer["token_count"].dtype == tf.int32
-        for row, tokens in enumerate(sentences):
-            nll, kept[row] = pretrainer(lm_batch(tokens), initial_state=kept[row])
-            forward, backward = nll.numpy().sum(axis=(1, 2))
-            assert_close(answer["forward_nll"][row], forward)
-            assert_close(answer["backward_nll"][row], backward)
-            assert_close(answer["nll"][row], forward + backward)
-            for name, state in zip(("forward", "backward"), kept[row], strict=True):
-                assert_close(answer[f"{name}_hidden"][row], state.hidden[0])
-                assert_close(answer[f"{name}_cell"][row], state.cell[0])
-        given = {name: answer[name] for name in given}
-
-
 @pytest.mark.slow
 def test_surprise_adds_up_to_the_score(explaining):
     signatures = explaining
