@@ -1,30 +1,15 @@
 """open_for_export accepts paths and loaded models of every kind."""
 
 import keras
-import numpy as np
 import pytest
 
-from tests import known_models, tiny_bert
+from tests import tiny_bert
 from tests.exported_models import make_trained
-from tests.tiny_run import VOCABULARY, make_pretrainer, make_run
-from tfreps._src.export.bert_signatures import BertSignatures
-from tfreps._src.export.bilm_signatures import BiLMSignatures
+from tests.tiny_run import VOCABULARY, make_pretrainer
 from tfreps._src.export.labeling_signatures import TextSignatures
 from tfreps.export import open_for_export
 from tfreps.inference import TextBert, TextBiLM
 from tfreps.models import Tagger, TokenEmbedder
-
-
-@pytest.mark.slow
-def test_run_folders(tmp_path):
-    known_models.tagger_run(tmp_path / "tagger")
-    tiny_bert.write_run(tmp_path / "bert", tiny_bert.pieces("the"))
-    make_run(tmp_path / "elmo")
-    kinds = {"tagger": TextSignatures, "bert": BertSignatures, "elmo": BiLMSignatures}
-    for name, kind in kinds.items():
-        assert isinstance(open_for_export(tmp_path / name), kind)
-    warm = open_for_export(tmp_path / "elmo", initial_state="warm")
-    assert warm.bilm.initial_state == "warm" and not warm.explains
 
 
 def test_a_published_bert_with_a_head(tmp_path):
@@ -34,17 +19,6 @@ def test_a_published_bert_with_a_head(tmp_path):
     tokenizer.write_vocabulary(tmp_path / "vocab.txt")
     signatures = open_for_export(tmp_path, scheme="bio")
     assert isinstance(signatures, TextSignatures) and signatures.trained.scheme == "bio"
-
-
-@pytest.mark.slow
-def test_models_that_were_made_here():
-    trained = make_trained("hmm")
-    signatures = open_for_export(trained, explain=True)
-    assert signatures.trained is trained and signatures.explains
-    found = signatures.expected(["Ada lives"])
-    np.testing.assert_array_equal(found["tokens"], [["Ada", "lives"]])
-    twin = open_for_export(TextBiLM(make_pretrainer(), VOCABULARY, "carry"))
-    assert twin.bilm.initial_state == "zero"
 
 
 def test_what_cannot_be_exported(tmp_path):

@@ -30,17 +30,6 @@ from tfreps.text import Vocabulary, write_tokenizer
 WORDS = {"vocabulary_size": len(VOCABULARY)}
 
 
-@pytest.mark.slow
-def test_a_tagger(tmp_path):
-    run = known_models.tagger_run(tmp_path / "run", tokens="words")
-    tagger = tfreps.load(run.path)
-    assert isinstance(tagger, TextTagger) and isinstance(tagger.model, Tagger)
-    assert (tagger.names, tagger.scheme, tagger.source) == (known_models.TAGS, "bio", run.path)
-    answer = tagger("Ada, saw")
-    assert answer.tags == ["B-PER", "O", "O"]
-    assert_close(answer.confidences[0], float(softmax([0, 3, 1]).max()))
-
-
 @pytest.mark.few(2)
 @pytest.mark.parametrize("is_slow", [False, True])
 @pytest.mark.parametrize("policy", ["mixed_bfloat16", "float32"])
@@ -203,22 +192,6 @@ def test_a_published_tagger(tmp_path):
     shares, answer = softmax(out["emissions"][0, 1]), found("the")
     assert answer.tags == [model.tags[shares.argmax()]]
     assert_close(answer.confidences[0], shares.max())
-
-
-@pytest.mark.slow
-def test_a_published_classifier(tmp_path):
-    tokenizer = tiny_bert.pieces("the", "river")
-    model = Classifier(tiny_bert.make_encoder(tokenizer), ["bad", "good", "so-so"], "pooled_output")
-    model.save_pretrained(tmp_path / "bert")
-    tokenizer.write_vocabulary(tmp_path / "bert" / "vocab.txt")
-    found = load(tmp_path / "bert")
-    out = model({"token_ids": np.array([[2, *tokenizer.text_to_ids("the river"), 3]])})
-    shares = list(found("the river").probabilities.values())
-    assert_close(shares, out["probabilities"][0])
-    with pytest.raises(ValueError, match="is a classifier, which has no tag scheme"):
-        load(tmp_path / "bert", scheme="bio")
-    with pytest.raises(ValueError, match="`num_layers` applies only to a BERT model without"):
-        load(tmp_path / "bert", num_layers=1)
 
 
 def test_options_of_other_models(tmp_path):

@@ -1,12 +1,10 @@
 """Tests BiLSTMEncoder: its layers in order, its dropout, and training."""
 
-import keras
 import numpy as np
-import pytest
 
 from tests.closeness import assert_close
-from tests.models.toy import TAGS, VOCABULARY_SIZE, tagged
-from tfreps.models import BiLSTMEncoder, Tagger, TokenEmbedder
+from tests.models.toy import VOCABULARY_SIZE
+from tfreps.models import BiLSTMEncoder, TokenEmbedder
 
 IDS = np.array([[1, 2, 3, 4], [5, 6, 0, 0], [0, 0, 0, 0]], "int32")
 
@@ -35,16 +33,3 @@ def test_dropout_is_between_the_layers():
     one, other = (encoder({"token_ids": IDS}, training=t)["layer_outputs"] for t in (False, True))
     assert_close(one[:, 0], other[:, 0])
     assert np.abs(one[:, 1] - other[:, 1]).max() > 0.01
-
-
-@pytest.mark.slow
-def test_two_layers_learn_and_come_back(tmp_path):
-    model = Tagger(make(num_layers=2, units=8), TAGS, use_crf=False, dropout=0.0)
-    model.compile(keras.optimizers.Adam(0.02))
-    model.fit(tagged(), epochs=12, verbose=0)
-    assert model.evaluate(tagged(64, seed=1), verbose=0, return_dict=True)["accuracy"] > 0.97
-    model.encoder.save(tmp_path / "encoder.keras")
-    loaded = keras.saving.load_model(tmp_path / "encoder.keras")
-    one, other = model.encoder({"token_ids": IDS}), loaded({"token_ids": IDS})
-    for name in one:
-        np.testing.assert_array_equal(one[name], other[name])

@@ -1,13 +1,12 @@
 """Tests LinearEncoder against loops over features, and as part of a linear CRF."""
 
-import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 
 from tests.closeness import assert_close
-from tests.models.toy import TAGS, VOCABULARY_SIZE, tagged
-from tfreps.models import LinearEncoder, Tagger
+from tests.models.toy import VOCABULARY_SIZE
+from tfreps.models import LinearEncoder
 
 IDS = np.array([[1, 2, 3, 4], [5, 6, 0, 0], [7, 0, 0, 0], [0, 0, 0, 0]], "int32")
 
@@ -104,21 +103,6 @@ def test_pairs_and_triples_are_spread_over_the_buckets(length, buckets):
     found = encoder({"token_ids": grams})["sequence_output"][:, 0, 0].numpy()
     expected = buckets * (1 - (1 - 1 / buckets) ** len(grams))  # with perfectly random hashing
     assert len(np.unique(found)) > 0.97 * expected
-
-
-@pytest.mark.slow
-def test_is_a_linear_crf_that_learns(tmp_path):
-    """Spans are longer than the window, so the scores stay below 1."""
-    encoder = LinearEncoder(VOCABULARY_SIZE, 3, [-1, 0, 1], [-1, 0], num_buckets=512)
-    model = Tagger(encoder, TAGS, "bio", dropout=0.0, use_projection=False)
-    model.compile(keras.optimizers.Adam(0.1))
-    model.fit(tagged(), epochs=12, verbose=0)
-    figures = model.evaluate(tagged(64, seed=1), verbose=0, return_dict=True)
-    assert figures["accuracy"] > 0.97 and figures["span_f1"] > 0.95
-    model.save(tmp_path / "model.keras")
-    loaded = keras.saving.load_model(tmp_path / "model.keras")
-    one, other = model({"token_ids": IDS}), loaded({"token_ids": IDS})
-    np.testing.assert_array_equal(one["emissions"], other["emissions"])
 
 
 @pytest.mark.parametrize(

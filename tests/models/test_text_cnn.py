@@ -1,12 +1,10 @@
 """Tests TextCNN against loops over the real windows of each text."""
 
-import keras
 import numpy as np
 import pytest
 
 from tests.closeness import assert_close
-from tests.models.toy import labeled
-from tfreps.models import Classifier, TextCNN, TokenEmbedder
+from tfreps.models import TextCNN, TokenEmbedder
 
 IDS = np.array([[1, 2, 3, 4, 5, 6], [6, 5, 4, 3, 0, 0], [3, 4, 0, 0, 0, 0], [0] * 6], "int32")
 
@@ -63,18 +61,6 @@ def test_a_window_with_a_hole_is_none():
 def test_texts_of_no_columns():
     out = make()({"token_ids": np.zeros([2, 0], "int32")})
     np.testing.assert_array_equal(out["pooled_output"], np.zeros([2, 15]))
-
-
-@pytest.mark.slow
-def test_learns_a_pair_of_words_and_comes_back(tmp_path):
-    model = Classifier(make(dropout=0.1), ["no", "yes"], pooling="pooled_output", dropout=0.0)
-    model.compile(keras.optimizers.Adam(0.02))
-    model.fit(labeled(512), epochs=10, verbose=0)
-    assert model.evaluate(labeled(128, seed=1), verbose=0, return_dict=True)["accuracy"] > 0.97
-    model.save(tmp_path / "model.keras")
-    loaded = keras.saving.load_model(tmp_path / "model.keras")
-    one, other = model({"token_ids": IDS}), loaded({"token_ids": IDS})
-    np.testing.assert_array_equal(one["logits"], other["logits"])
 
 
 @pytest.mark.parametrize("options", [{"num_filters": 0}, {"widths": []}, {"widths": [3, 0]}])

@@ -7,9 +7,8 @@ import tensorflow as tf
 
 from tests import oracles_transformer
 from tests.closeness import assert_close
-from tests.models import toy
 from tfreps._src.layers.ops.configurable import inner_layers
-from tfreps.models import Classifier, Tagger, TokenEmbedder, TransformerEncoder
+from tfreps.models import TokenEmbedder, TransformerEncoder
 
 IDS = np.array([[1, 2, 3, 4, 5, 6], [6, 5, 4, 0, 0, 0], [0] * 6], "int32")
 MASK = IDS > 0
@@ -131,39 +130,6 @@ def test_dropout_is_in_training_alone():
     assert_close(ratio[ratio != 0], 2.0)
     assert 0.2 < (ratio == 0).mean() < 0.8
     assert np.abs(dropped[:, -1] - exact[:, -1]).max() > 0.1
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("normalize_first", [pytest.param(True, marks=pytest.mark.slow), False])
-def test_fit_learns_labels_that_depend_on_the_order(normalize_first):
-    """The label is which of two words comes first, among others."""
-    keras.utils.set_random_seed(0)
-    rng = np.random.default_rng(0)
-    labels = rng.integers(0, 2, 128).astype("int32")
-    pairs = np.where(labels[:, None], [1, 2], [2, 1])
-    rest = rng.integers(3, 9, [128, 4])
-    ids = np.concatenate([rest[:, :2], pairs, rest[:, 2:]], axis=1).astype("int32")
-    embedder = TokenEmbedder(vocabulary_size=8, embedding_dim=16)
-    encoder = TransformerEncoder(embedder, 16, num_heads=2, normalize_first=normalize_first)
-    model = Classifier(encoder, ["2 1", "1 2"], dropout=0.0)
-    model.compile(keras.optimizers.Adam(0.005), jit_compile=False)
-    data = tf.data.Dataset.from_tensor_slices(({"token_ids": ids}, labels)).batch(64).repeat()
-    history = model.fit(data, steps_per_epoch=60, epochs=1, verbose=0).history
-    found = model.evaluate(data, steps=2, verbose=0, return_dict=True)
-    assert found["accuracy"] > 0.95 and np.isfinite(history["loss"]).all()
-
-
-@pytest.mark.slow
-def test_learns_to_tag():
-    """Tokens between an opening and a closing one; a CRF on token vectors alone reaches 0.84."""
-    keras.utils.set_random_seed(0)
-    embedder = TokenEmbedder(vocabulary_size=toy.VOCABULARY_SIZE, embedding_dim=16)
-    options = {"num_heads": 4, "dropout": 0.0, "attention_dropout": 0.0}
-    tagger = Tagger(TransformerEncoder(embedder, 16, **options), toy.TAGS, "bio", dropout=0.0)
-    tagger.compile(keras.optimizers.Adam(0.01), jit_compile=False)
-    tagger.fit(toy.tagged(1024), epochs=5, verbose=0)
-    found = tagger.evaluate(toy.tagged(64, seed=1), verbose=0, return_dict=True)
-    assert found["span_f1"] > 0.9
 
 
 def test_quantizes_to_int8_and_takes_lora():
