@@ -11,10 +11,9 @@ from apache_beam.ml.inference.base import RunInference
 from apache_beam.ml.inference.utils import WatchFilePattern
 
 import tfreps.serving.annotation
-from tfreps._src.files import saved_models
+from tfreps._src.files import saved_models, tensorflow_errors
 from tfreps._src.inference import export_outputs
 from tfreps.serving.annotation.export_handler import ExportHandler
-from tfreps.serving.annotation.records import CheckRecords
 from tfreps.serving.annotation.signature_specs import (
     added_schema,
     chosen_names,
@@ -23,7 +22,7 @@ from tfreps.serving.annotation.signature_specs import (
 )
 
 # Makes the pipeline contain the code of these modules, so that workers do not need tfreps.
-for module in tfreps.serving.annotation, saved_models, export_outputs:
+for module in tfreps.serving.annotation, saved_models, tensorflow_errors, export_outputs:
     cloudpickle.register_pickle_by_value(module)
 
 MOST_BYTES = 200_000
@@ -108,8 +107,6 @@ class Annotate(beam.PTransform):
         specs = read_outputs(self._folder, signature)
         names = chosen_names(specs, outputs)
         self._added_schema = added_schema(specs, names, prefix)
-        taken = self._added_schema.names
-        self._check = CheckRecords(field, signature == "default", taken, max_bytes)
         self._watch_seconds = watch_seconds
         self._model_updates = model_updates
         if watch_seconds is not None and self._folder == export.rstrip("/"):
@@ -123,6 +120,7 @@ class Annotate(beam.PTransform):
             names,
             signature,
             prefix,
+            max_bytes,
             batch_size,
             batch_tokens,
             threads,
@@ -130,23 +128,14 @@ class Annotate(beam.PTransform):
             progress_folder,
         )
 
-    # These methods have no type annotations, because Beam would check them.
+    # This method has no type annotations, because Beam would check them.
     def expand(self, records):
         """Returns a tuple of two `PCollection`s: the annotated and the rejected records."""
-        checked = records | "Check" >> beam.ParDo(self._check).with_outputs("rejected", main="read")
-        annotated, rejected = self._annotate(checked.read, self._handler)
-        return annotated, (checked.rejected, rejected) | "Every rejected" >> beam.Flatten()
-
-    def _annotate(self, records, handler):
-        """Applies `handler` to records, or to lists of records if it does not form batches itself.
-
-        Returns two `PCollection`s: the annotated records, and the rejected records.
-        """
         updates = self._model_updates
         if self._watch_seconds is not None:
             pattern = FileSystems.join(self._export.rstrip("/"), "*", "saved_model.pb")
             watch = WatchFilePattern(pattern, self._watch_seconds)
             updates = records.pipeline | "Watch versions" >> watch
-        results = records | RunInference(handler, model_metadata_pcoll=updates)
+        results = records | RunInference(self._handler, model_metadata_pcoll=updates)
         name = self._added_schema.names[0]
         return results | "Split" >> beam.Partition(lambda result, _: int(name not in result), 2)

@@ -61,16 +61,25 @@ def debugs():
 def quiet():
     """Context manager that suppresses Beam's log and the tracebacks of its threads.
 
-    If the environment variable TFREPS_DEBUG is set, nothing is suppressed.
+    It yields a `threading.Event`, which is set if a thread that was started in the context reports
+    a lost worker. If the environment variable TFREPS_DEBUG is set, nothing is suppressed.
     """
-    if debugs():
-        yield
-        return
+    lost = threading.Event()
     disabled, hook = logging.root.manager.disable, threading.excepthook
-    logging.disable(logging.CRITICAL)
-    threading.excepthook = lambda *_: None  # the error reaches the caller through the pipeline
+    # Running threads, which may include threads of a pipeline that was abandoned earlier.
+    earlier = set(threading.enumerate())
+
+    def on_error(arguments):
+        if _is_lost(arguments.exc_value) and arguments.thread not in earlier:
+            lost.set()
+        if debugs():
+            hook(arguments)  # otherwise, the error reaches the caller through the pipeline
+
+    threading.excepthook = on_error
+    if not debugs():
+        logging.disable(logging.CRITICAL)
     try:
-        yield
+        yield lost
     finally:
         threading.excepthook = hook
         logging.disable(disabled)
@@ -90,16 +99,16 @@ def run_pipeline(build, name, workers=1):
         RuntimeError: If the pipeline failed. Its message is the message of the error in the worker.
     """
     try:
-        with quiet():
+        with quiet() as lost:
             if name == LOCAL and workers > 1:
-                state, result = _run_in_processes(build)
+                state, result = _run_in_processes(build, lost)
             else:
                 result = build(make_runner(name)).run()
                 state = result.wait_until_finish()
     except LostWorkerError:
         raise
     except Exception as error:
-        if any(text in str(error) for text in LOST):
+        if _is_lost(error):
             raise LostWorkerError(str(error)) from error
         raise RuntimeError(worker_message(error)) from error
     if state is not None and str(state) not in ("DONE", "PipelineState.DONE"):
@@ -110,22 +119,13 @@ def run_pipeline(build, name, workers=1):
     return result
 
 
-def _run_in_processes(build):
+def _run_in_processes(build, lost):
     """Runs a pipeline in worker processes, and returns its final state and its result.
 
     The worker processes end before this function returns. Beam waits indefinitely for a lost
-    worker, so the pipeline runs in a thread, which is abandoned if a worker is lost.
+    worker, so the pipeline runs in a thread, which is abandoned if the event `lost` is set.
     """
-    lost, found = threading.Event(), []
-    hook = threading.excepthook
-    # Running threads, which may include threads of a pipeline that was abandoned earlier.
-    earlier = set(threading.enumerate())
-
-    def on_error(arguments):
-        is_lost = any(text in str(arguments.exc_value) for text in LOST)
-        if is_lost and arguments.thread not in earlier:
-            lost.set()
-        hook(arguments)
+    found = []
 
     def run(runner):
         try:
@@ -134,22 +134,23 @@ def _run_in_processes(build):
         except BaseException as error:
             found.append(error)
 
-    threading.excepthook = on_error
-    try:
-        with tempfile.TemporaryDirectory(prefix="tfreps-workers-") as folder:
-            runner = make_runner(LOCAL, worker_command(folder))
-            thread = threading.Thread(target=run, args=(runner,), daemon=True)
-            thread.start()
-            while thread.is_alive() and not lost.is_set():
-                thread.join(POLL_SECONDS)
-            thread.join(GRACE_SECONDS if lost.is_set() else None)
-    finally:
-        threading.excepthook = hook
+    with tempfile.TemporaryDirectory(prefix="tfreps-workers-") as folder:
+        runner = make_runner(LOCAL, worker_command(folder))
+        thread = threading.Thread(target=run, args=(runner,), daemon=True)
+        thread.start()
+        while thread.is_alive() and not lost.is_set():
+            thread.join(POLL_SECONDS)
+        thread.join(GRACE_SECONDS if lost.is_set() else None)
     if not found:
         raise LostWorkerError("a worker process has ended")
     if isinstance(found[0], BaseException):
         raise found[0]
     return found[0]
+
+
+def _is_lost(error):
+    """Returns True if an error reports a lost worker."""
+    return any(text in str(error) for text in LOST)
 
 
 def worker_command(folder):

@@ -1,8 +1,8 @@
 """annotate_corpus: annotates the records of files and writes them to files."""
 
 import contextlib
-import errno
 import functools
+import itertools
 import json
 import os
 import pathlib
@@ -14,9 +14,9 @@ import apache_beam as beam
 import pyarrow as pa
 from apache_beam.io.filesystems import FileSystems
 from apache_beam.metrics import Metrics
+from apache_beam.ml.inference.base import KeyedModelHandler, RunInference
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from tfreps._src.files.disk_errors import DISK_ERRORS
 from tfreps.serving.annotation import beam_runners
 from tfreps.serving.annotation.annotate import Annotate
 from tfreps.serving.annotation.beam_runners import LostWorkerError
@@ -30,11 +30,11 @@ from tfreps.serving.annotation.output_folder import (
 from tfreps.serving.annotation.reading import (
     READABLE,
     WRITABLE,
-    ReadParts,
     divide,
     input_schema,
     match_files,
     part_bytes,
+    read_part,
 )
 
 COUNTERS = "annotated", "rejected", "tokens"
@@ -100,7 +100,8 @@ def annotate_corpus(
     check_output_folder(output, overwrite, list(files))
     beam_runners.make_runner(runner)
     field = options.get("field", "text")
-    schema = input_schema(list(files), form, None if keep is None else {*keep, field})
+    kept = None if keep is None else {*keep, field}
+    schema = input_schema(list(files), form, kept)
     if threads is None and workers > 1:
         threads = max(1, (os.cpu_count() or 1) // workers)
     with contextlib.ExitStack() as stack:
@@ -109,18 +110,22 @@ def annotate_corpus(
         annotate = Annotate(export, threads=threads, **options)
         written = output_schema(schema, annotate, keep, target)
         fit = None if form.is_typed or output_format == "jsonl" else written
-        read = ReadParts(form, annotate._check, keep, fit, batch_size)
         flags = PipelineOptions(list(pipeline_options), direct_num_workers=workers)
         divided = divide, form, part_bytes(files.values())
+        read = read_part, form, kept, fit, batch_size
+        handler = KeyedModelHandler(annotate._handler).with_no_batching()  # the key is the path
+        name = annotate._added_schema.names[0]  # is not in the dict of a rejected record
 
         def build(folder, beam_runner):
             pipeline = beam.Pipeline(beam_runner, flags)
             parts = pipeline | "Files" >> beam.Create(list(files.items()))
             parts = parts | "Divide" >> beam.FlatMap(*divided) | beam.Reshuffle()
-            records = parts | "Read" >> beam.ParDo(read).with_outputs("rejected", main="batches")
-            handler = annotate._handler.with_no_batching()
-            annotated, rejected = annotate._annotate(records.batches, handler)
-            encoded = annotated | "Encode" >> beam.Map(target.encode, written)
+            read_parts = beam.FlatMap(*read).with_outputs("rejected", main="batches")
+            records = parts | "Read" >> read_parts
+            results = records.batches | RunInference(handler)
+            split = beam.Partition(lambda pair, _: int(name not in pair[1]), 2)
+            annotated, rejected = results | "Split" >> split
+            encoded = annotated | beam.Values() | "Encode" >> beam.Map(target.encode, written)
             prefix = FileSystems.join(folder, "annotated")
             _ = encoded | "Write" >> target.write(prefix, written, shards)
             every = (records.rejected, rejected) | "Every rejected" >> beam.Flatten()
@@ -148,13 +153,13 @@ def output_schema(schema, annotate, keep, target):
         ValueError: If the input does not have the field with the text or a field in `keep`, if a
             new field has the name of an input field, or if `target` cannot store a type.
     """
-    field, is_text = annotate._check.field, annotate._check.is_text
+    field, is_text = annotate._handler.field, annotate._handler.signature == "default"
     fields = {each.name: each for each in schema}
-    named = [(f"`field` is {field!r}", field)]
-    for what, name in [*named, *((f"`keep` contains {name!r}", name) for name in keep or ())]:
+    for name in [field, *(keep or ())]:
         if name not in fields:
+            what = "`field` is" if name == field else "`keep` contains"
             raise ValueError(
-                f"{what}, but the records have no such field; they have "
+                f"{what} {name!r}, but the records have no such field; they have "
                 f"{', '.join(map(repr, fields)) or 'no fields'}."
             )
     kind = fields[field].type
@@ -185,17 +190,20 @@ def output_schema(schema, annotate, keep, target):
 
 
 def encode_rejected(rejection):
-    """Returns a rejection, a dict, as one line of JSON, and counts it in Beam's counter `rejected`.
+    """Returns a rejected record as one line of JSON, and counts it in Beam's counter `rejected`.
 
+    `rejection` is a pair of the path of the file and a dict with the keys `reason` and `record`.
     Bytes that are not UTF-8 are escaped.
     """
+    path, found = rejection
     Metrics.counter("tfreps", "rejected").inc()
 
     def printable(value):
         is_bytes = isinstance(value, bytes)
         return value.decode("utf-8", "backslashreplace") if is_bytes else repr(value)
 
-    text = json.dumps(rejection, ensure_ascii=False, default=printable)
+    found = {"reason": found["reason"], "file": path, "record": found["record"]}
+    text = json.dumps(found, ensure_ascii=False, default=printable)
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
@@ -205,7 +213,7 @@ def _run(build, output, about, runner, workers, attempts):
     Each of at most `attempts` runs writes to a new temporary folder, which replaces `output` when
     the run has succeeded.
     """
-    for attempt in range(1, attempts + 1):
+    for attempt in itertools.count(1):
         try:
             with staged_folder(output) as folder:
                 run = functools.partial(build, folder)
@@ -223,22 +231,10 @@ def _run(build, output, about, runner, workers, attempts):
                     "workers."
                 ) from error
         except RuntimeError as error:
-            raise _explained(error, output) from error
-    raise ValueError(f"`attempts` must be at least 1; got {attempts}.")
-
-
-def _explained(error, output):
-    """Returns the exception to raise if a pipeline has failed with `error`.
-
-    The exception is an OSError if the output could not be written, for example because the disk is
-    full, and a ValueError otherwise.
-    """
-    for number in (*DISK_ERRORS, errno.EACCES, errno.EROFS):
-        if os.strerror(number) in str(error):
-            return OSError(number, os.strerror(number), output)
-    if DAMAGED in str(error):
-        return ValueError(str(error))
-    return ValueError(f"The pipeline failed, and nothing was written: {error}")
+            failed = (
+                "" if DAMAGED in str(error) else "The pipeline failed, and nothing was written: "
+            )
+            raise ValueError(f"{failed}{error}") from error
 
 
 @contextlib.contextmanager

@@ -6,7 +6,6 @@ Beam's workers run this file without an installation of tfreps; they need Tensor
 import contextlib
 import json
 import os
-import re
 import tempfile
 
 import tensorflow as tf
@@ -15,6 +14,7 @@ from apache_beam.metrics import Metrics
 from apache_beam.ml.inference.base import ModelHandler
 
 from tfreps._src.files.saved_models import load_saved_model
+from tfreps._src.files.tensorflow_errors import essence
 from tfreps._src.inference.export_outputs import call_signature, signature_rows
 
 COUNTS = "assets.extra/tfreps_counts.json"  # file in the export, written by `tfreps export`
@@ -30,8 +30,8 @@ class ExportHandler(ModelHandler):
 
     A record is a dict, and one of its fields contains the text. `run_inference` sorts the records
     of a batch by length and calls the signature for groups of at most `batch_tokens` tokens,
-    padding included. A group that fails is divided until the records that the model cannot read are
-    found.
+    padding included. If a call fails, the group is divided until the records that the model cannot
+    read are found.
 
     The result for a record is the record with the outputs as additional fields or, if the model
     cannot read the text, a dict with the keys `reason` and `record`. Each worker process loads one
@@ -52,6 +52,7 @@ class ExportHandler(ModelHandler):
         names,
         signature="default",
         prefix="",
+        max_bytes=200_000,
         batch_size=1024,
         batch_tokens=4096,
         threads=None,
@@ -69,6 +70,8 @@ class ExportHandler(ModelHandler):
         self.names = names
         self.signature = signature
         self.prefix = prefix
+        self.taken = {prefix + name.partition(":")[0] for name in names} - {field}
+        self.max_bytes = max_bytes
         self.batch_tokens = batch_tokens
         self.threads = threads
         self.progress_folder = progress_folder
@@ -85,42 +88,61 @@ class ExportHandler(ModelHandler):
     def update_model_path(self, model_path=None):
         """Sets the folder of the next version: `model_path`, or the folder of this file."""
         if model_path:
-            self.folder = re.sub(r"[/\\]saved_model\.pb$", "", model_path)
+            self.folder = model_path.removesuffix("saved_model.pb").rstrip("/\\")
 
     def run_inference(self, batch, model, inference_args=None):
         """Returns a list with the result, a dict, for each record of a batch.
 
         `model` is a `LoadedExport`. `inference_args` is ignored.
         """
-        texts = [record[self.field] for record in batch]
-        results = [None] * len(texts)
-        annotated = Metrics.counter("tfreps", "annotated")
-        sizes = [model.num_tokens(text) for text in texts]
+        rows = [self._reason(record) for record in batch]
+        readable = [i for i, reason in enumerate(rows) if reason is None]
+        sizes = [model.num_tokens(batch[i][self.field]) for i in readable]
         for group in groups(sizes, self.batch_tokens):
-            found = self._predict(model, [texts[i] for i in group])
-            for i, row in zip(group, found, strict=True):
-                if isinstance(row, str):
-                    results[i] = {"reason": row, "record": batch[i]}
-                else:
-                    results[i] = {**batch[i], **{self.prefix + n: v for n, v in row.items()}}
-                    annotated.inc()
-        return results
+            chosen = [readable[i] for i in group]
+            found = self._predict(model, [batch[i][self.field] for i in chosen])
+            for i, row in zip(chosen, found, strict=True):
+                rows[i] = row
+        return [self._result(record, row) for record, row in zip(batch, rows, strict=True)]
 
     def num_words(self, record):
         """Returns the number of words in the text of a record, by which Beam forms batches."""
-        text = record[self.field]
-        return text.count(" ") + 1 if isinstance(text, str) else len(text)
+        text = record.get(self.field)
+        return len(text) if isinstance(text, list) else str(text).count(" ") + 1
 
     def get_num_bytes(self, batch):
         """Returns an estimate of the size of a batch in bytes.
 
         Without this method, Beam would pickle every batch to find its size.
         """
-        return sum(len(record[self.field]) for record in batch)
+        return sum(len(str(record.get(self.field))) for record in batch)
 
-    def get_metrics_namespace(self):
-        """Returns the namespace of Beam's metrics about this handler."""
-        return "tfreps"
+    def _reason(self, record):
+        """Returns the reason why the model cannot read a record, a str, or `None` if it can."""
+        if self.field not in record:
+            return f"the record has no field {self.field!r}"
+        if both := self.taken & record.keys():
+            return f"the record already has the field {sorted(both)[0]!r} of the output"
+        text = record[self.field]
+        if self.signature == "default" and not isinstance(text, str):
+            return f"the field {self.field!r} must be a text; got {type(text).__name__}"
+        tokens = [text] if self.signature == "default" else text
+        if not isinstance(tokens, list) or not all(isinstance(token, str) for token in tokens):
+            return f"the field {self.field!r} must be a list of texts; got {type(text).__name__}"
+        try:
+            size = sum(len(token.encode("utf-8")) for token in tokens)
+        except UnicodeEncodeError:
+            return f"the field {self.field!r} contains a character that UTF-8 cannot represent"
+        if size > self.max_bytes:
+            return f"the text is too long: {size:,} bytes, and at most {self.max_bytes:,} are read"
+        return None
+
+    def _result(self, record, row):
+        """Returns the result for a record, given its outputs, a dict, or the reason, a str."""
+        if isinstance(row, str):
+            return {"reason": row, "record": record}
+        Metrics.counter("tfreps", "annotated").inc()
+        return {**record, **{self.prefix + name: value for name, value in row.items()}}
 
     def _predict(self, model, texts):
         """Returns a list with one item for each text.
@@ -132,7 +154,7 @@ class ExportHandler(ModelHandler):
             rows = signature_rows(outputs, self.names, texts)
         except SEPARABLE as error:
             if len(texts) == 1:
-                return [one_line(error)]
+                return [essence(error.message)[:500]]
             half = len(texts) // 2
             return self._predict(model, texts[:half]) + self._predict(model, texts[half:])
         self._count(len(texts), int(outputs["sequence_len"].sum()))
@@ -234,10 +256,3 @@ def local_folder(folder):
 def num_characters(text):
     """Returns the number of printable characters in a text, without spaces and U+FFFD."""
     return sum(c.isprintable() and not c.isspace() and c != "\ufffd" for c in text)
-
-
-def one_line(error):
-    """Returns the message of a TensorFlow error as one line, without the names of graph nodes."""
-    text = re.sub(r"\{\{.*?\}\} ?|\[Op:.*?\]|\[\[.*?\]\]", "", error.message or str(error))
-    lines = [line for line in text.splitlines() if line and not line.startswith((" ", "\t"))]
-    return " ".join(" ".join(lines).split())[:500]

@@ -15,7 +15,7 @@ from tfreps.serving.annotation.formats.lines import JsonLines, TextLines
 from tfreps.serving.annotation.formats.parquet import Parquet
 from tfreps.serving.annotation.formats.record_format import EVERYTHING
 from tfreps.serving.annotation.formats.tfrecord import TFRecord
-from tfreps.serving.annotation.records import as_rejected, misfit, sampled_schema
+from tfreps.serving.annotation.records import check_fit, sampled_schema
 
 WRITABLE = {"jsonl": JsonLines, "parquet": Parquet, "avro": Avro, "tfrecord": TFRecord}
 READABLE = {"text": TextLines, **WRITABLE}
@@ -120,49 +120,35 @@ def divide(file, form, size):
     return [(path, *part) for part in form.parts(path, num_bytes, size)]
 
 
-class ReadParts(beam.DoFn):
-    """Beam function that reads parts of files, and rejects records that the model cannot read.
+def read_part(part, form, keep, schema, batch_size):
+    """Yields the records of a part of a file in lists of pairs `(path, record)`.
+
+    An item that is not valid, or whose record does not fit `schema`, is yielded with Beam's tag
+    `rejected`, as a pair of the path and a dict with the keys `reason` and `record`.
 
     Args:
-        form: `RecordFormat` of the files.
-        check: `CheckRecords` that finds the records that the model cannot read.
-        keep: list of str or None. Fields of the records to yield, in addition to the text. If
-            `None`, all fields are yielded.
-        schema: `pyarrow.Schema` or None. If given, a record that does not fit it is rejected.
+        part: tuple `(path, start, stop)` that `divide` returned.
+        form: `RecordFormat` of the file.
+        keep: set of str or None. Fields of the records to yield. If `None`, all fields are yielded.
+        schema: `pyarrow.Schema` or None. If `None`, every record fits.
         batch_size: int. Maximum number of records in a list.
     """
-
-    def __init__(self, form, check, keep, schema, batch_size):
-        self.form = form
-        self.check = check
-        self.keep = None if keep is None else {*keep, check.field}
-        self.schema = schema
-        self.batch_size = batch_size
-
-    def process(self, part):
-        """Yields lists of records, and rejections with the tag `rejected`; see `as_rejected`.
-
-        `part` is a tuple `(path, start, stop)` that `divide` returned.
-        """
-        path, start, stop = part
-        batch = []
-        for item in self.form.items(path, start, stop):
-            try:
-                record = self.form.record(item)
-            except ValueError as error:
-                yield as_rejected(str(error), item, path)
-                continue
-            if self.keep is not None:
-                record = {name: value for name, value in record.items() if name in self.keep}
-            reason = self.check.reason(record)
-            if reason is None and self.schema is not None:
-                reason = misfit(record, self.schema)
-            if reason is not None:
-                yield as_rejected(reason, record, path)
-                continue
-            batch.append(record)
-            if len(batch) == self.batch_size:
-                yield batch
-                batch = []
-        if batch:
+    path, start, stop = part
+    batch = []
+    for found in form.items(path, start, stop):
+        try:
+            found = form.record(found)
+            if keep is not None:
+                found = {name: value for name, value in found.items() if name in keep}
+            if schema is not None:
+                check_fit(found, schema)
+        except ValueError as error:
+            rejection = path, {"reason": str(error), "record": found}
+            yield beam.pvalue.TaggedOutput("rejected", rejection)
+            continue
+        batch.append((path, found))
+        if len(batch) == batch_size:
             yield batch
+            batch = []
+    if batch:
+        yield batch

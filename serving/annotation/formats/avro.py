@@ -73,41 +73,31 @@ def arrow_schema(avro):
     Maps, logical types and unions of several types raise a ValueError. Beam's own conversion would
     read a value of a logical type, such as a date, as the number that encodes the value.
     """
-    if not isinstance(avro, dict) or avro.get("type") != "record":
+    found = _arrow_type(avro)
+    if not pa.types.is_struct(found):
         raise ValueError(
-            f"expected an Avro schema of type record; got {str(avro)[:80]}. Write the records "
-            "to another format, such as JSON lines"
+            f"expected an Avro schema of type record; got {found}. Write the records to another "
+            "format, such as JSON lines"
         )
-    return pa.schema([pa.field(f["name"], _arrow_type(f["type"])) for f in avro["fields"]])
+    return pa.schema(list(found))
 
 
 def _arrow_type(avro):
-    if isinstance(avro, list):
-        rest = [each for each in avro if each != "null"]
-        if len(rest) == 1:
-            return _arrow_type(rest[0])
-        raise ValueError(
-            "expected a union of null and one other type; got a union that contains "
-            f"{' and '.join(map(str, rest))[:80]}. Write the records to another format, such "
-            "as JSON lines"
-        )
-    if isinstance(avro, str):
-        avro = {"type": avro}
-    kind = avro["type"]
-    if "logicalType" in avro:
-        raise ValueError(
-            f"expected a field without a logical type; got {avro['logicalType']}. Write the "
-            "records to another format, such as JSON lines"
-        )
-    if isinstance(kind, dict | list):
-        return _arrow_type(kind)
-    if kind == "array":
+    kind = avro["type"] if isinstance(avro, dict) and "logicalType" not in avro else avro
+    if isinstance(kind, list):
+        kind = [each for each in kind if each != "null"]
+        if len(kind) == 1:
+            return _arrow_type(kind[0])
+    elif kind == "array":
         return pa.list_(_arrow_type(avro["items"]))
-    if kind == "record":
-        return pa.struct(list(arrow_schema(avro)))
-    if kind not in ARROW:
-        raise ValueError(
-            f"expected a field of the type array, record, {', '.join(ARROW)}; got {kind}. "
-            "Write the records to another format, such as JSON lines"
-        )
-    return ARROW[kind]
+    elif kind == "record":
+        return pa.struct([(field["name"], _arrow_type(field["type"])) for field in avro["fields"]])
+    elif isinstance(kind, dict) and kind is not avro:
+        return _arrow_type(kind)
+    elif isinstance(kind, str) and kind in ARROW:
+        return ARROW[kind]
+    raise ValueError(
+        f"expected a field of the type array, record, {', '.join(ARROW)}, or a union of null and "
+        f"one of these types, without a logical type; got {str(avro)[:80]}. Write the records to "
+        "another format, such as JSON lines"
+    )

@@ -147,7 +147,7 @@ def test_what_cannot_be_read_is_rejected_and_the_rest_is_done(export, tmp_path):
     reasons = sorted(each["reason"] for each in rejected(f"{tmp_path}/out"))
     assert reasons == [
         "the field 'id' must be int64, as in most of the first records; got 'x'",
-        "the field 'text' must be a text; got int",
+        "the field 'text' must be string, as in most of the first records; got 7",
         "the line must be UTF-8 text; byte 1 of the line is not",
         "the line must be a JSON object; got list",
         "the record has no field 'text'",
@@ -334,7 +334,6 @@ def test_other_arguments(export, tmp_path):
     assert "is not a SavedModel" in tagged(export, tmp_path, folder=str(tmp_path))
     assert "matches no file" in tagged(export, tmp_path, inputs=[f"{tmp_path}/no*"])
     assert "`outputs` contains 'elmo'" in tagged(export, tmp_path, outputs=["elmo"])
-    assert "`attempts` must be at least 1; got 0" in tagged(export, tmp_path, attempts=0)
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "letter").write_text("mine")
     assert "out already exists" in tagged(export, tmp_path)

@@ -10,9 +10,6 @@ from tests.closeness import assert_close
 from tfreps.serving.annotation.export_handler import (
     ExportHandler,
     groups,
-    local_folder,
-    num_characters,
-    one_line,
 )
 from tfreps.serving.annotation.signature_specs import version_folder
 
@@ -74,6 +71,32 @@ def test_a_sentence_that_a_bert_tagger_cuts_is_rejected(export):
     rows = [["the", "dog"], ["the"] * 30]
     short, cut = run(handler(export("bert_tagger"), signature="tokens"), rows)
     assert len(short["tags"]) == 2 and cut["reason"].endswith("its first 22 tokens")
+
+
+TEXT = {"max_bytes": 10, "prefix": "my_", "names": ["tags:T", "text_id"]}
+TOKENS = {"max_bytes": 10, "field": "tokens", "signature": "tokens", "names": ["tokens:T"]}
+
+
+@pytest.mark.parametrize(
+    "options, record, reason",
+    [
+        (TEXT, {"body": "a"}, "the record has no field 'text'"),
+        (TEXT, {"text": 7}, "the field 'text' must be a text; got int"),
+        (TEXT, {"text": None}, "the field 'text' must be a text; got NoneType"),
+        (TEXT, {"text": "a", "my_tags": 1}, "already has the field 'my_tags' of the output"),
+        (TEXT, {"text": "\ud83d"}, "contains a character that UTF-8 cannot represent"),
+        (TEXT, {"text": "é" * 6}, "the text is too long: 12 bytes, and at most 10 are read"),
+        (TOKENS, {"tokens": "a b"}, "the field 'tokens' must be a list of texts; got str"),
+        (TOKENS, {"tokens": ["a", 7]}, "the field 'tokens' must be a list of texts; got list"),
+        (TOKENS, {"tokens": ["abcdef", "ghijk"]}, "the text is too long: 11 bytes"),
+    ],
+)
+def test_records_that_no_model_can_read(options, record, reason):
+    """They are rejected before the model is called, whatever their place in a batch."""
+    given = ExportHandler("folder", **{"field": "text", **options})
+    assert given.num_words(record) > 0 and given.get_num_bytes([record]) > 0
+    [rejected] = given.run_inference([record], model=None)
+    assert reason in rejected["reason"] and rejected["record"] == record
 
 
 class Failing:
@@ -148,16 +171,3 @@ def test_progress_is_the_sum_of_what_was_annotated(export, tmp_path):
     run(handler(export("tagger"), progress_folder=str(tmp_path), batch_tokens=20))
     [file] = tmp_path.iterdir()
     assert file.read_text() == f"5 {5 + 0 + 40 + 1 + 4}"
-
-
-def test_small_parts(tmp_path):
-    assert handler_metrics() == ("tfreps", 3)
-    assert num_characters("a b\u200b\ufffdé") == 3
-    assert local_folder(str(tmp_path)) == str(tmp_path)
-    error = tf.errors.InvalidArgumentError(None, None, "{{node x}}too long [Op:Y]\n  at line 3")
-    assert one_line(error) == "too long"
-
-
-def handler_metrics():
-    given = ExportHandler("folder", "text", ["label"])
-    return given.get_metrics_namespace(), given.get_num_bytes([{"text": "ab"}, {"text": "c"}])

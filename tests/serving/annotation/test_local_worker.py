@@ -7,15 +7,6 @@ import pytest
 
 pytest.importorskip("apache_beam", reason="needs Apache Beam (make test-beam)")
 
-from tfreps.serving.annotation import local_worker
-
-
-def test_the_rest_of_the_arguments_are_those_of_beam(monkeypatch, tmp_path):
-    given = []
-    monkeypatch.setattr(local_worker.sdk_worker_main, "main", given.append)
-    local_worker.main(["worker", str(tmp_path), "--flag"])
-    assert given == [["worker", "--flag"]]
-
 
 def test_the_process_ends_with_the_folder(tmp_path):
     folder = tmp_path / "folder"

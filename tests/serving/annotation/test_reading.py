@@ -14,14 +14,13 @@ from tfreps.serving.annotation.formats.lines import JsonLines, TextLines
 from tfreps.serving.annotation.formats.parquet import Parquet
 from tfreps.serving.annotation.formats.record_format import EVERYTHING
 from tfreps.serving.annotation.reading import (
-    ReadParts,
     divide,
     input_schema,
     match_files,
     part_bytes,
+    read_part,
     sample_records,
 )
-from tfreps.serving.annotation.records import CheckRecords
 
 
 def test_files_of_patterns(tmp_path):
@@ -87,40 +86,34 @@ def test_the_size_of_parts():
     ]
 
 
-CHECK = CheckRecords("text", True, ["tags"], 20)
-
-
-def read(form, path, keep=None, schema=None, batch_size=2, start=0, stop=1 << 60):
-    found = list(ReadParts(form, CHECK, keep, schema, batch_size).process((str(path), start, stop)))
+def read(form, path, keep=None, schema=None, batch_size=2):
+    """Returns the lists of records of a file, and its rejections; checks that all have the path."""
+    found = list(read_part((str(path), 0, EVERYTHING), form, keep, schema, batch_size))
     batches = [each for each in found if isinstance(each, list)]
-    return batches, [each.value for each in found if not isinstance(each, list)]
+    rejected = [each.value for each in found if not isinstance(each, list)]
+    assert {pair[0] for pairs in [*batches, rejected] for pair in pairs} == {str(path)}
+    return [[record for _, record in batch] for batch in batches], [each for _, each in rejected]
 
 
 def test_batches_and_rejections(tmp_path):
     path = tmp_path / "a.txt"
-    path.write_bytes(b"one\ntwo\n\xff\nthree\n" + b"x" * 21 + b"\nfour\nfive\n")
-    batches, rejected = read(TextLines(), path)
-    assert [[record["text"] for record in batch] for batch in batches] == [
-        ["one", "two"],
-        ["three", "four"],
-        ["five"],
+    path.write_bytes(b"one\ntwo\n\xff\nthree\n\nfive\n")
+    batches, [rejected] = read(TextLines(), path)
+    assert batches == [
+        [{"text": "one"}, {"text": "two"}],
+        [{"text": "three"}, {"text": ""}],
+        [{"text": "five"}],
     ]
-    assert [each["reason"][:20] for each in rejected] == [
-        "the line must be UTF",
-        "the text is too long",
-    ]
-    assert {each["file"] for each in rejected} == {str(path)}
-    assert [each["record"] for each in rejected] == [b"\xff", {"text": "x" * 21}]
+    reason = "the line must be UTF-8 text; byte 1 of the line is not"
+    assert rejected == {"reason": reason, "record": b"\xff"}
 
 
 def test_fields_that_are_kept_and_that_do_not_fit(tmp_path):
     path = tmp_path / "a.jsonl"
-    records = [{"id": 1, "text": "a", "more": 2}, {"id": "two", "text": "b"}, {"id": 3}]
+    records = [{"id": 1, "text": "a", "more": 2}, {"id": "two", "text": "b"}]
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
     schema = pa.schema([("id", pa.int64()), ("text", pa.string())])
-    batches, rejected = read(JsonLines(), path, ["id"], schema)
+    batches, rejected = read(JsonLines(), path, {"id", "text"}, schema)
     assert batches == [[{"id": 1, "text": "a"}]]
-    assert [each["reason"] for each in rejected] == [
-        "the field 'id' must be int64, as in most of the first records; got 'two'",
-        "the record has no field 'text'",
-    ]
+    reason = "the field 'id' must be int64, as in most of the first records; got 'two'"
+    assert rejected == [{"reason": reason, "record": {"id": "two", "text": "b"}}]

@@ -1,6 +1,7 @@
 """Avro files are read whole, and written with a schema."""
 
 import io
+import re
 
 import numpy as np
 import pytest
@@ -44,18 +45,16 @@ def test_fastavro_writes_the_schema():
 
 
 @pytest.mark.parametrize(
-    "kind, message",
+    "kind",
     [
-        ({"type": "map", "values": "int"}, "expected a field of the type array, .*; got map"),
-        (
-            {"type": "long", "logicalType": "timestamp-millis"},
-            "without a logical type; got timestamp-millis",
-        ),
-        (["null", "int", "string"], "got a union that contains int and string"),
+        {"type": "map", "values": "int"},
+        {"type": "long", "logicalType": "timestamp-millis"},
+        ["null", "int", "string"],
     ],
 )
-def test_avro_types_without_an_arrow_type(kind, message):
-    with pytest.raises(ValueError, match=message):
+def test_avro_types_without_an_arrow_type(kind):
+    message = "of the type array, .*, or a union of .*, without a logical type; got "
+    with pytest.raises(ValueError, match=message + re.escape(str(kind))):
         arrow_schema({"type": "record", "name": "R", "fields": [{"name": "x", "type": kind}]})
 
 
