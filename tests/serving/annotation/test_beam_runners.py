@@ -110,18 +110,24 @@ def test_a_pipeline_that_does_not_end_well():
         run_pipeline(lambda runner: Cancelled(), "local")
 
 
+def fail_in_a_thread():
+    thread = threading.Thread(target=lambda: 1 / 0)
+    thread.start()
+    thread.join()
+
+
 def test_the_log_is_quiet_unless_it_is_asked_for(monkeypatch, capsys):
     before = logging.getLogger("apache_beam").level
     with beam_runners.quiet():
         logging.getLogger("apache_beam").error("not printed")
-        thread = threading.Thread(target=lambda: 1 / 0)
-        thread.start()
-        thread.join()
+        fail_in_a_thread()
     assert capsys.readouterr().err == ""
     assert logging.getLogger("apache_beam").level == before
     assert beam_runners.worker_command("folder").endswith('"folder" 2>/dev/null')
     monkeypatch.setenv("TFREPS_DEBUG", "1")
-    hook = threading.excepthook
+    errors = []
+    monkeypatch.setattr(threading, "excepthook", lambda given: errors.append(given.exc_type))
     with beam_runners.quiet():
-        assert threading.excepthook is hook
+        fail_in_a_thread()
+    assert errors == [ZeroDivisionError]
     assert beam_runners.worker_command("folder").endswith('.local_worker "folder"')
