@@ -46,21 +46,23 @@ def test_runners_by_name(monkeypatch):
         beam_runners.make_runner("DataflowRunner")
 
 
-def test_counters():
+@pytest.mark.parametrize("workers", [1, 2])
+def test_counters(workers):
     def work(number):
         Metrics.counter("tfreps", "tokens").inc(number)
         Metrics.counter("other", "rejected").inc(number)
 
-    found = counts(run(work), ("tokens", "rejected"))
+    found = counts(run(work, workers), ("tokens", "rejected"))
     assert found == {"tokens": 6, "rejected": 0}
 
 
-def test_the_error_of_a_worker_is_one_line():
+@pytest.mark.parametrize("workers", [1, 2])
+def test_the_error_of_a_worker_is_one_line(workers):
     def work(number):
         raise OSError(f"no space for {number}")
 
     with pytest.raises(RuntimeError, match=r"^no space for \d$"):
-        run(work)
+        run(work, workers)
     assert worker_message(ValueError("")) == "ValueError"
     assert worker_message(ValueError("plain")) == "plain"
 
@@ -75,21 +77,6 @@ def test_a_worker_process_that_dies():
     with pytest.raises(LostWorkerError):
         run(work, workers=2)
     assert threading.excepthook is hook
-
-
-def test_errors_and_results_of_worker_processes():
-    def work(number):
-        Metrics.counter("tfreps", "tokens").inc(number)
-        if number > 3:
-            raise OSError(f"no space for {number}")
-
-    assert counts(run(work, workers=2), ("tokens",)) == {"tokens": 6}
-
-    def fail(number):
-        raise OSError(f"no space for {number}")
-
-    with pytest.raises(RuntimeError, match=r"^no space for \d$"):
-        run(fail, workers=2)
 
 
 class Cancelled:

@@ -29,7 +29,7 @@ raise SystemExit(main(sys.argv[2:]))
 """
 
 
-def tagger_line(folder, sizes=(60, 20, 10), epochs=3):
+def tagger_line(folder, sizes=(60, 20, 10), epochs=2):
     given = labeling.write_tagged(folder, sizes=sizes)
     return ["train-tagger", *given, "--scheme", "bio", *LABELING, "--epochs", str(epochs)]
 
