@@ -43,12 +43,10 @@ IN_MODELS = {
     ),
     "RaggedGather Tindices=int64 Tsplits=int64 Tvalues=int32": OnCPU(
         "piece ids of each text; in exports also those of each word",
-        calls=("PieceEncoder",),
         exports=("BertEncoder", "BertPretrainer", "PieceEncoder"),
     ),
     "RaggedTensorToTensor T=int32 Tindex=int64 Tshape=int64": OnCPU(
         "piece ids with padding; ids of the characters of each token",
-        calls=("PieceEncoder",),
         exports=("BertEncoder", "BertPretrainer", "ManyLangsBiLM", "PieceEncoder"),
     ),
     "UnsortedSegmentSum T=int64 Tindices=int32 Tnumsegments=int32": OnCPU(
