@@ -56,12 +56,12 @@ class GrpcServices:
 
     def _read(self, request, call, servable, number):
         """Converts the inputs of a `PredictRequest` to arrays, and prepares the call."""
-        name = request.model_spec.signature_name
+        signature = servable.signature(request.model_spec.signature_name)
         # The names are checked before the inputs take memory.
-        servable.signature(name).check_input_names(request.inputs)
+        signature.check_input_names(request.inputs)
         inputs = to_arrays(request.inputs, self.core.options.max_elements)
         write = functools.partial(response_of, request.model_spec, number)
-        servable.prepare(call, name, inputs, request.output_filter, write)
+        servable.prepare(call, signature, inputs, request.output_filter, write)
 
     @handled
     async def GetModelMetadata(self, request, context):  # noqa: N802

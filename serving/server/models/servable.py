@@ -72,7 +72,7 @@ class Servable:
             self._counter = RequestCounter.of_folder(self._folder)
             with quiet_absl():
                 self._loaded = load_saved_model(self._folder, [TAG])
-            self._functions = dict(self._loaded.signatures.items())
+            functions = dict(self._loaded.signatures.items())
         except Exception as error:  # damaged protobufs and missing files raise errors of many types
             reason = " ".join(str(error).split())
             if len(reason) > 500:  # the end is included, because it may say what to do
@@ -81,16 +81,11 @@ class Servable:
                 f"{self._folder} cannot be loaded as a SavedModel: {reason}"
             ) from error
         self.signatures = {
-            name: Signature(name, self.definitions[name])
-            for name in self._functions
+            name: Signature(name, self.definitions[name], function)
+            for name, function in functions.items()
             if name in self.definitions
         }
         batching = self._options.batching
-        self._merged = {
-            name
-            for name, signature in self.signatures.items()
-            if signature.batches and batching.max_batch_size > 1
-        }
         self._lanes = {
             BATCHED: Lane(
                 BATCHED,
@@ -127,19 +122,18 @@ class Servable:
             )
         return self.signatures[name]
 
-    def prepare(self, call, name, inputs, outputs=(), write=dict):
+    def prepare(self, call, signature, inputs, outputs=(), write=dict):
         """Checks a request, and stores in its `Call` what `run` needs.
 
         `inputs` is a dict of arrays, and `outputs` names the outputs to return; if it is empty, all
         are returned. `write` converts the dict of output arrays to the response. Raises a
-        ServingError if the request does not match the signature `name` or exceeds a limit.
+        ServingError if the request does not match the `Signature` or exceeds a limit.
         """
-        signature = self.signature(name)
         signature.check(inputs)
-        call.signature = signature.name
+        call.signature = signature
         call.outputs = signature.check_filter(outputs)
         call.queue = choose_queue(inputs, self._counter, self._options)
-        if call.queue == BATCHED and call.signature not in self._merged:
+        if call.queue == BATCHED and not signature.batches:
             call.queue = SINGLE
         call.rows = rows_of(inputs)
         call.inputs = {**signature.defaults, **inputs}
@@ -160,7 +154,7 @@ class Servable:
         is_alone = len(calls) == 1
         try:
             whole = calls[0] if is_alone else merged(calls)
-            tensors = whole.run(self._functions[whole.signature])
+            tensors = whole.run(whole.signature.function)
             outputs = {name: as_array(name, tensors[name]) for name in whole.outputs}
         except Exception as error:
             return [error] if is_alone else [FailedBatch() for _ in calls]
@@ -168,7 +162,7 @@ class Servable:
             return [self._response(whole, outputs)]
         ends = np.cumsum([call.rows for call in calls])
         if any(value.shape[:1] != (ends[-1],) for value in outputs.values()):
-            self._merged.discard(whole.signature)
+            whole.signature.batches = False
             return [FailedBatch() for _ in calls]
         return [
             self._response(
@@ -191,9 +185,9 @@ class Servable:
             try:
                 call = Call(threading.TIMEOUT_MAX)
                 inputs = to_arrays(request.inputs, self._options.max_elements)
-                name = request.model_spec.signature_name
-                self.prepare(call, name, inputs, request.output_filter)
-                call.run(self._functions[call.signature])
+                signature = self.signature(request.model_spec.signature_name)
+                self.prepare(call, signature, inputs, request.output_filter)
+                call.run(signature.function)
             except (ServingError, tf.errors.OpError) as error:
                 raise ValueError(
                     f"{self._folder}: warm-up request {number} must succeed, but fails: "

@@ -10,32 +10,27 @@ class Signature:
 
     `inputs` and `outputs` are dicts from names to `tf.TensorSpec`, or to `None` for tensors that
     are not dense, such as ragged tensors. `defaults` is a dict from the names of optional inputs to
-    the arrays that are used if a request lacks these inputs.
+    the arrays that are used if a request lacks these inputs. `function` is the function of the
+    loaded SavedModel. `batches` is `True` if the rows of several requests can be merged into one
+    call.
     """
 
-    def __init__(self, name, definition):
+    def __init__(self, name, definition, function=None):
         self.name = name
+        self.function = function
         self.inputs = {key: spec(definition.inputs[key]) for key in sorted(definition.inputs)}
         self.outputs = {key: spec(definition.outputs[key]) for key in sorted(definition.outputs)}
         self.defaults = {
             key: tf.make_ndarray(value)
             for key, value in getattr(definition, "defaults", {}).items()
         }
-
-    @property
-    def batches(self):
-        """`True` if the rows of several requests can be merged into one call.
-
-        Every input must be required and have the shape `[None]`, and the first axis of every output
-        must have the size `None`.
-        """
-        takes = list(self.inputs.values())
-        gives = list(self.outputs.values())
-        return (
-            bool(takes)
+        # Every input must be required and have the shape [None], and the first axis of every output
+        # must have the size None.
+        self.batches = (
+            bool(self.inputs)
             and not self.defaults
-            and all(t is not None and open_rows(t) and t.shape.rank == 1 for t in takes)
-            and all(g is not None and open_rows(g) for g in gives)
+            and all(open_rows(each) and each.shape.rank == 1 for each in self.inputs.values())
+            and all(map(open_rows, self.outputs.values()))
         )
 
     def input(self, name):
@@ -110,7 +105,7 @@ def spec(info):
 
 
 def open_rows(wanted):
-    return bool(wanted.shape.rank) and wanted.shape[0] is None
+    return wanted is not None and bool(wanted.shape.rank) and wanted.shape[0] is None
 
 
 def listed(names):

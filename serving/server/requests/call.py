@@ -20,7 +20,7 @@ class Call:
     def __init__(self, seconds: float = 60.0, limit: float | None = None):
         self.seconds = seconds
         self.limit = seconds if limit is None else limit
-        self.signature = ""  # only calls of the same signature are merged into a batch
+        self.signature = None  # the `Signature`; only calls of the same one are merged
         self.inputs = {}
         self.outputs: list[str] = []
         self.rows = 0

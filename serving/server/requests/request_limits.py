@@ -196,8 +196,9 @@ def choose_queue(inputs: dict[str, np.ndarray], counter, options) -> str:
 
         - `"long"` if the request has more than 1/8 of the allowed tokens after padding, or a text
           of more than 16,384 bytes.
-        - `"batched"` if the request has at most `max_batch_size` rows, and `max_batch_size` rows of
-          the length of its longest row have at most `max_tokens` tokens.
+        - `"batched"` if `max_batch_size` is above 1, the request has at most `max_batch_size` rows,
+          and `max_batch_size` rows of the length of its longest row have at most `max_tokens`
+          tokens.
         - `"single"` otherwise.
 
     Raises:
@@ -221,7 +222,7 @@ def choose_queue(inputs: dict[str, np.ndarray], counter, options) -> str:
     if size.padded > options.max_tokens // LONG_SHARE or longest_bytes > LONG_BYTES:
         return LONG
     most_rows = options.batching.max_batch_size
-    fits = size.longest * most_rows <= options.max_tokens
+    fits = 1 < most_rows and size.longest * most_rows <= options.max_tokens
     return BATCHED if fits and 0 < rows_of(inputs) <= most_rows else SINGLE
 
 

@@ -97,7 +97,7 @@ class ContextNeighbors:
         wanted = sorted({"elmo", "sequence_len", "tokens"} & set(signature.outputs))
         for start in range(0, len(texts), BATCH):
             batch = np.array([text.encode("utf-8", "replace") for text in texts[start:][:BATCH]])
-            servable.prepare(call, signature.name, {"text": batch.astype(object)}, wanted)
+            servable.prepare(call, signature, {"text": batch.astype(object)}, wanted)
             outputs = await servable.run(call)
             for row, length in enumerate(outputs["sequence_len"]):
                 # A biLM whose export lacks the output `tokens` splits texts at spaces.

@@ -128,9 +128,10 @@ class RestApp:
         name = given.get("signature_name", "")
         if not isinstance(name, str):
             raise invalid(f"'signature_name' must be a string; got {str(name)[:40]}.")
-        inputs, rows = read_inputs(given, servable.signature(name))
+        signature = servable.signature(name)
+        inputs, rows = read_inputs(given, signature)
         write = functools.partial(predict_json, rows=rows, options=options)
-        servable.prepare(call, name, inputs, write=write)
+        servable.prepare(call, signature, inputs, write=write)
 
     def _status(self, which):
         return json_format.MessageToDict(

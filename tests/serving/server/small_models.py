@@ -127,7 +127,7 @@ def serving(*folders, labels=None, make_routes=None, **options):
 def ask(servable, name, inputs, outputs=()):
     """Sends a request to a `Servable` through its queues; returns the dict of outputs."""
     call = Call()
-    servable.prepare(call, name, inputs, outputs)
+    servable.prepare(call, servable.signature(name), inputs, outputs)
     return on_loop(servable.run(call))
 
 

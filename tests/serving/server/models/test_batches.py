@@ -45,7 +45,8 @@ class Model:
 
     def submit(self, *rows, outputs=("y",), queue=None):
         call = Call(20)
-        self.servable.prepare(call, "", {"x": np.array(rows, "int32")}, outputs)
+        signature = self.servable.signature("")
+        self.servable.prepare(call, signature, {"x": np.array(rows, "int32")}, outputs)
         call.queue = queue or call.queue
         return asyncio.run_coroutine_threadsafe(self.servable.run(call), server_loop())
 

@@ -106,9 +106,9 @@ def asked(monkeypatch):
     texts = []
     prepare = Servable.prepare
 
-    def note(self, call, name, inputs, *rest):
+    def note(self, call, signature, inputs, *rest):
         texts.append(inputs["text"].tolist())
-        return prepare(self, call, name, inputs, *rest)
+        return prepare(self, call, signature, inputs, *rest)
 
     monkeypatch.setattr(Servable, "prepare", note)
     return texts
