@@ -65,7 +65,10 @@ class ServingCore:
         and its version number, parses the request, and passes its content to `Servable.prepare`.
         """
         with self.pool.lease(*which) as (number, servable):
-            await parsed(size, read, call, servable, number)
+            if size > SMALL:
+                await asyncio.to_thread(read, call, servable, number)
+            else:
+                read(call, servable, number)
             started = time.perf_counter()
             response = await servable.run(call)
             self.metrics.record_run(which[0], time.perf_counter() - started)
@@ -150,10 +153,3 @@ class ServingCore:
                 signatures.signature_def[key].CopyFrom(definition)
         message.metadata[SIGNATURE_DEF].Pack(signatures)
         return message
-
-
-async def parsed(size, parse, *arguments):
-    """Returns `parse(*arguments)`, which runs in a thread if `size` exceeds 16,384 bytes."""
-    if size > SMALL:
-        return await asyncio.to_thread(parse, *arguments)
-    return parse(*arguments)

@@ -1,10 +1,11 @@
 """page_routes: routes of the web page on which users query the models."""
 
+import asyncio
+
 from starlette.responses import JSONResponse, RedirectResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from tfreps.serving.server.requests.serving_core import parsed
 from tfreps.serving.server.requests.serving_error import ServingError, as_serving_error
 from tfreps.serving.server.rest.context_neighbors import ContextNeighbors, text_signature
 from tfreps.serving.server.rest.json_requests import invalid, parse_body, read_body
@@ -52,7 +53,7 @@ def page_routes(core, folder, sentences=()):
     async def nearest(request):
         try:
             body = await read_body(request, LARGEST_BODY, core.options.timeout_seconds)
-            given = await parsed(len(body), parse_body, body, core.options.max_elements)
+            given = await asyncio.to_thread(parse_body, body, core.options.max_elements)
             found = await core.respond(core.call(), neighbors.find, *checked(given))
             return JSONResponse(found)
         except Exception as error:
