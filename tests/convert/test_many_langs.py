@@ -5,7 +5,6 @@ import shutil
 
 import numpy as np
 import pytest
-import tensorflow as tf
 
 import tfreps
 from tests.closeness import assert_close
@@ -63,16 +62,6 @@ def test_the_clips_matter(loaded):
         weight.assign(value)
     vectors = TextManyLangs(other, loaded.word_characters).encode(SENTENCES[:1])[0]
     assert np.abs(vectors[1:] - expected_of(loaded)[0][1:]).max() > 0.01
-
-
-@pytest.mark.slow
-def test_a_saved_model(loaded, tmp_path):
-    loaded.model.save(tmp_path / "model.keras")
-    again = tf.keras.models.load_model(tmp_path / "model.keras")
-    assert_close(
-        TextManyLangs(again, loaded.word_characters).encode(SENTENCES[:2])[1],
-        expected_of(loaded)[1],
-    )
 
 
 @pytest.mark.parametrize("initial_state", ["zero", pytest.param("warm", marks=pytest.mark.slow)])

@@ -19,7 +19,6 @@ from tfreps.models import (
     BiLMPretrainer,
     Classifier,
     Elmo,
-    HMMTagger,
     PieceEncoder,
     Tagger,
     TokenEmbedder,
@@ -47,20 +46,6 @@ def test_a_classifier(tmp_path):
     classifier = load(str(run.path))
     assert isinstance(classifier, TextClassifier) and classifier.max_length == 3
     assert classifier("Rome").label == "good" and classifier("Ada").label == "bad"
-
-
-@pytest.mark.slow
-def test_an_hmm(tmp_path):
-    run = RunFolder.create(tmp_path / "run", "train-hmm", {"tokens": "spaces", "lowercase": True})
-    words = Vocabulary("<S> </S> <UNK> ada lives".split())
-    words.write(run.vocabulary_path)
-    run.save_model(HMMTagger(len(words), ["NOUN", "VERB"]))
-    tagger = load(run.path)
-    assert isinstance(tagger, TextTagger) and tagger.scheme is None
-    assert len(tagger("ADA lives here").tags) == 3 and tagger.indexer.lowercase
-    Vocabulary(words.tokens[:-1]).write(run.vocabulary_path)
-    with pytest.raises(ValueError, match="has 4 tokens, but the model's table has 5"):
-        load(run.path)
 
 
 @pytest.mark.few(1)
@@ -120,21 +105,6 @@ def test_a_published_bilm(tmp_path):
     assert_close(found("the").vectors, expected["layer_outputs"][0])
     for weight, other in zip(elsewhere.bilm.weights, found.bilm.weights, strict=True):
         np.testing.assert_array_equal(weight, other)
-
-
-@pytest.mark.slow
-def test_a_published_bilm_of_words(tmp_path):
-    bilm = make_pretrainer(**WORDS).bilm
-    bilm.save_pretrained(tmp_path)
-    VOCABULARY.write(tmp_path / "vocabulary.txt")
-    ids = np.array([VOCABULARY.tokens_to_ids(["the", "dog"])]) + 1
-    expected = bilm(ids)["layer_outputs"][0]
-    options = tmp_path / "options.json"
-    for found in (load(options, vocabulary=VOCABULARY), load(tmp_path)):
-        assert_close(found("the dog").vectors, expected)
-    Vocabulary(VOCABULARY.tokens[:-1]).write(tmp_path / "shorter.txt")
-    with pytest.raises(ValueError, match="weights.hdf5 has .*shorter.txt has"):
-        load(options, vocabulary=tmp_path / "shorter.txt")
 
 
 def test_a_training_folder_of_bilm_tf(tmp_path):

@@ -122,16 +122,6 @@ def padding_wins(weights, options):
     return wins
 
 
-@pytest.mark.slow
-def test_unknown_shapes_compile(tmp_path):
-    options = oracles.options_with()
-    encoder = encoder_of(tmp_path, options, oracles.random_weights(options, scale=0.5))
-    compiled = tf.function(encoder, input_signature=[tf.TensorSpec([None, None, 50], "int32")])
-    for tokens in ([["a", "dog"], ["a"]], [["y" * 60]], [TOKENS]):
-        ids = batch_to_ids(tokens)
-        assert_close(compiled(ids), encoder(ids))
-
-
 def test_starts_as_bilm_tf_does():
     encoder = CharCNNEncoder([[2, 400], [3, 500]], projection_dim=300, activation="relu")
     encoder.build((None, None, 50))

@@ -51,20 +51,3 @@ def test_a_batch_without_tokens():
 def test_wrong_ids():
     with pytest.raises(tf.errors.InvalidArgumentError, match="ids must lie in 0..261"):
         make()(tf.fill([1, 1, 12], 262))
-
-
-@pytest.mark.slow
-def test_it_trains_in_a_graph():
-    layer = CharLSTMEncoder(3, character_dim=2, max_characters=8)
-    ids = tf.constant(batch_to_ids([["a", "bc", "a"]], 8))
-    layer(ids)
-
-    def gradients():
-        with tf.GradientTape() as tape:
-            loss = tf.reduce_sum(layer(ids, training=True) ** 2)
-        weights = [weight.value for weight in layer.trainable_weights]
-        return [tf.convert_to_tensor(g) for g in tape.gradient(loss, weights)]
-
-    for ours, expected in zip(tf.function(gradients)(), gradients(), strict=True):
-        assert_close(ours, expected)
-        assert np.abs(expected).max() > 0

@@ -1,6 +1,5 @@
 """Pooling against plain loops over the real tokens."""
 
-import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -73,24 +72,6 @@ def test_adds_up_in_float32():
     for pooling in POOLINGS[:2]:
         y = Pooling(pooling, dtype="mixed_bfloat16")(x)
         assert y.dtype == tf.float32 and float(y[0, 0]) == 1.0
-
-
-@pytest.mark.slow
-def test_attention_learns_which_token_matters():
-    """The first dimension marks one of five tokens; its second dimension is the target."""
-    rng = np.random.default_rng(0)
-    x = rng.normal(size=[256, 5, 2]).astype("float32")
-    x[..., 0] = 0.0
-    position = rng.integers(0, 5, 256)
-    x[np.arange(256), position, 0] = 1.0
-    inputs = keras.Input([5, 2])
-    layer = Pooling("attention", attention_units=8)
-    model = keras.Model(inputs, layer(inputs))
-    model.compile(keras.optimizers.Adam(0.05), "mse")
-    model.fit(x, x[np.arange(256), position], epochs=25, verbose=0)
-    assert (
-        layer._attention(x, np.ones([256, 5], bool)).numpy()[np.arange(256), position].min() > 0.8
-    )
 
 
 def test_wrong_options():

@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from tests.closeness import assert_close
 from tests.models.toy import labeled
-from tfreps.models import BiLSTMEncoder, Classifier, LinearEncoder, TextCNN, TokenEmbedder
+from tfreps.models import BiLSTMEncoder, Classifier, LinearEncoder, TokenEmbedder
 
 LABELS = ["without", "with"]
 LOGS = ["accuracy", "auc", "loss", "val_accuracy", "val_auc", "val_loss"]
@@ -95,16 +95,6 @@ def test_a_linear_model_adds_its_scores():
     added = with_linear - model({"token_ids": ids})["logits"].numpy()
     expected = [np.array([6 + 10, 7 + 11]) / 2**0.5, [8, 9], [0, 0]]
     assert_close(added, expected)
-
-
-@pytest.mark.slow
-def test_exports_itself(tmp_path):
-    model = Classifier(TextCNN(embedder(), num_filters=4), LABELS, pooling="pooled_output")
-    spec = {"token_ids": tf.TensorSpec([None, None], "int32")}
-    model.export(tmp_path, verbose=False, input_signature=[spec])
-    loaded = tf.saved_model.load(tmp_path)
-    served, expected = loaded.serve({"token_ids": IDS}), model({"token_ids": IDS})
-    assert_close(served["probabilities"], expected["probabilities"])
 
 
 @pytest.mark.slow

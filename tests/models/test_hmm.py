@@ -4,7 +4,6 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from tensorflow.core.protobuf import saved_model_pb2
 
 from tests.closeness import assert_close
 from tfreps import tags as tag_sequences
@@ -152,34 +151,6 @@ def test_predict_gives_tags_and_their_posteriors():
     expected = np.take_along_axis(marginals, found["tags"][..., None], 2)[..., 0]
     assert_close(found["confidences"], expected)
     assert found["mask"].tolist() == [[True] * 3, [True, False, False]]
-
-
-@pytest.mark.slow
-def test_saves_and_exports_decoding(tmp_path):
-    model = learned(unknown="hapax", use_end=True, scheme="bio")
-    model.save(tmp_path / "model.keras")
-    loaded = keras.saving.load_model(tmp_path / "model.keras")
-    assert loaded.get_config() == model.get_config()
-    sentences = random_sentences(12, seed=3)
-    for one, other in zip(*(m.decode_sentences(sentences) for m in (model, loaded)), strict=True):
-        assert one.tolist() == other.tolist()
-
-    module = tf.Module()
-    module.model = loaded
-    module.serve = tf.function(
-        lambda ids: loaded.decode(loaded(ids)), [tf.TensorSpec([None, None], "int32")]
-    )
-    tf.saved_model.save(module, tmp_path / "saved")
-    served = tf.saved_model.load(tmp_path / "saved")
-    for function in saved_functions(tmp_path / "saved"):
-        assert not function.attr["_XlaMustCompile"].b
-    tags, _ = served.serve(np.array([[1, 2, 3]], "int32"))
-    assert tags.numpy()[0].tolist() == viterbi_loop(model, [1, 2, 3])
-
-
-def saved_functions(folder):
-    graph = saved_model_pb2.SavedModel.FromString((folder / "saved_model.pb").read_bytes())
-    return graph.meta_graphs[0].graph_def.library.function
 
 
 def penalized(model, sentences, counts, weight, k):

@@ -202,25 +202,6 @@ def test_losses_of_layers_are_added():
 
 
 @pytest.mark.slow
-def test_exports_what_tags_raw_features(tmp_path):
-    model = make()
-    randomize(model, 1.0)
-    module = tf.Module()
-    module.model = model
-    spec = {"token_ids": tf.TensorSpec([None, None], "int32")}
-    module.tag = tf.function(model.tag, input_signature=[spec])
-    graph = module.tag.get_concrete_function().graph.as_graph_def()
-    compiled = [f for f in graph.library.function if f.attr["_XlaMustCompile"].b]
-    assert compiled == []
-    tf.saved_model.save(module, tmp_path)
-    loaded = tf.saved_model.load(tmp_path)
-    features = {"token_ids": tf.constant(sentences(8)[0])}
-    served, expected = loaded.tag(features), model.tag(features)
-    np.testing.assert_array_equal(served["tags"], expected["tags"])
-    assert_close(served["confidences"], expected["confidences"])
-
-
-@pytest.mark.slow
 def test_a_softmax_never_learns_transitions():
     model = make(use_crf=False)
     model.trainable = False

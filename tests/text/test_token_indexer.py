@@ -1,12 +1,10 @@
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfreps.text import TokenIndexer, Vocabulary, token_character_ids, tokenize
+from tfreps.text import TokenIndexer, Vocabulary, token_character_ids
 
 TOKENS = ["<S>", "</S>", "the", "<UNK>", "cat", "über", "000"]
 SENTENCES = [["The", "cat", "ÜBER"], ["dog"], []]
@@ -135,39 +133,6 @@ def test_from_sentences():
     assert features([["\u3000"]])["token_ids"].numpy().tolist() == [[3]]  # unknown
     assert TokenIndexer.from_sentences([["a\0", "a\n", "b c"]]).vocabulary.tokens[3:] == ["b c"]
     assert TokenIndexer.from_sentences([]).vocabulary_size == 3
-
-
-IN_ANOTHER_PROCESS = """
-import sys
-import tensorflow as tf
-
-serve = tf.saved_model.load(sys.argv[1]).serve
-element = serve(tf.constant(["The cat", "12 dogs ate"]))
-print([element[name].numpy().tolist() for name in ("token_ids", "mask")])
-print(element["character_ids"].numpy().sum())
-assert not [name for name in sys.modules if name.startswith("tfreps")]
-"""
-
-
-@pytest.mark.slow
-def test_in_a_saved_model(tmp_path):
-    features = TokenIndexer(TOKENS, lowercase=True, digits_to_zero=True, max_characters=7)
-    module = tf.Module()
-    module.features = features  # keeps the table alive
-    signature = [tf.TensorSpec([None], tf.string)]
-    module.serve = tf.function(lambda texts: features(tokenize(texts, "words")), signature)
-    tf.saved_model.save(module, tmp_path)
-    run = subprocess.run(
-        [sys.executable, "-c", IN_ANOTHER_PROCESS, tmp_path], capture_output=True, text=True
-    )
-    assert run.returncode == 0, run.stderr
-    here = features([["The", "cat", ""], ["12", "dogs", "ate"]])
-    ids = [[3, 5, 0], [4, 4, 4]]
-    mask = [[True, True, False], [True] * 3]
-    assert run.stdout.splitlines() == [
-        str([ids, mask]),
-        str(here["character_ids"].numpy().sum()),
-    ]
 
 
 def test_errors():

@@ -16,7 +16,7 @@ from tfreps import load
 from tfreps._src.cli.commands import import_command, main
 from tfreps._src.convert import bilm_tf
 from tfreps.data import SequenceBatches, read_tagged
-from tfreps.inference import EmbeddingsFile, SentenceEncoder
+from tfreps.inference import SentenceEncoder
 from tfreps.text import TokenIndexer, batch_to_ids
 
 TEXT = """The dog put money in the bank .
@@ -289,18 +289,6 @@ def test_published_files_of_words(text, tmp_path, capsys):
     tfreps(*command, "--vocabulary", tmp_path / "words.txt")
     expected = bilm(np.array([VOCABULARY.tokens_to_ids(LINES[2].split())]) + 1)["layer_outputs"][0]
     assert_close(read(output)[0]["2"], expected)
-
-
-@pytest.mark.slow
-def test_what_is_there_already(run, text, tmp_path, capsys):
-    output = tmp_path / "v.hdf5"
-    file = EmbeddingsFile(output, {"layers": "other"})
-    file.finish({})
-    content = output.read_bytes()
-    for flags, message in [([], "already exists"), (["--resume"], "was written with the options")]:
-        assert main(["embed", run[0], text, "--output", str(output), *flags]) == 2
-        assert message in capsys.readouterr().err
-    assert output.read_bytes() == content
 
 
 @pytest.mark.few(1)

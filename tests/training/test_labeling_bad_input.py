@@ -1,14 +1,11 @@
 """Tests bad input of the training commands: one line, exit code 2, and no files."""
 
-import pathlib
-
 import numpy as np
 import pytest
 
 from tests import known_models, tiny_run
-from tests.training.labeling import history, refused
+from tests.training.labeling import refused
 from tfreps.__main__ import main
-from tfreps.runs import RunFolder
 
 GOOD = "Ada B-PER\nslept O\n\nRome B-LOC\n"
 TEXTS = "good\tfine food\nbad\tno food\ngood\tfine\nbad\tno\n"
@@ -262,43 +259,6 @@ def test_an_earlier_run_is_left_alone(files, tmp_path, capsys):
     (tmp_path / "thesis" / "thesis.tex").write_text("mine")
     line[-1] = tmp_path / "thesis"
     assert "thesis.tex" in refused(capsys, "train-tagger", *line, "--overwrite")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("program", ["train-tagger", "train-classifier"])
-def test_resuming_on_changed_and_moved_data(files, tmp_path, capsys, program):
-    """The changed data have the same counts, vocabulary and tags."""
-    is_tagger = program == "train-tagger"
-    good, scheme = (GOOD, ["--scheme", "bio"]) if is_tagger else (TEXTS, [])
-    text = good + "\n" + good if is_tagger else good
-    lines = text.strip().split("\n")
-    changed = "\n".join(lines[::-1]) + "\n"
-    run, train = tmp_path / "run", files("a", text)
-    held_out = files("validation", good)
-    vectors = files("v.txt", "Ada 1 2\nfine 1 2\n")
-    data = ["--train", train, "--validation", held_out, "--vectors", vectors]
-    line = [program, *data, *scheme, "--encoder", "embeddings", "--epochs", "1", "--run", str(run)]
-    assert main([*line, "--keep-checkpoints"]) == 0
-    before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
-    resume = [program, "--run", str(run), "--resume"]
-
-    files("a", changed)
-    assert "--train: " in (err := refused(capsys, *resume)) and "content with the SHA-256" in err
-    files("a", text)
-    files("validation", good + "\n")
-    assert "--validation: " in refused(capsys, *resume)
-    files("validation", good)
-    files("v.txt", "Ada 1 3\nfine 1 2\n")
-    assert "--vectors: " in refused(capsys, *resume)
-    files("v.txt", "Ada 1 2\nfine 1 2\n")
-    moved = pathlib.Path(train).rename(tmp_path / "moved")
-    assert "as in --resume --train NEW/PATH." in refused(capsys, *resume)
-    assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == before
-
-    assert main([*resume, "--train", str(moved), "--epochs", "2"]) == 0
-    options = RunFolder.open(run).options
-    assert options["train"] == [str(moved)] and options["epochs"] == 2
-    assert [entry["epoch"] for entry in history(run) if entry["run"] == "train"] == [1, 2]
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,9 @@ import pytest
 
 from tests.closeness import assert_close
 from tests.convert.sentence_transformers_fixture import FOLDER
-from tests.tiny_run import VOCABULARY, make_pretrainer, make_run
+from tests.tiny_run import make_run
 from tfreps import load
 from tfreps.__main__ import main
-from tfreps._src.convert import bilm_tf
 from tfreps.text import batch_to_ids
 from tfreps.training import neighbors
 
@@ -54,16 +53,6 @@ def test_the_nearest_tokens(run, small_corpus, capsys):
     for a, b, cosine in said:
         assert float(cosine) == pytest.approx(shown[int(a) - 1] @ shown[int(b) - 1], abs=0.006)
         assert float(cosine) < 1
-
-
-@pytest.mark.slow
-def test_published_files_of_words(small_corpus, tmp_path, capsys):
-    files = [str(tmp_path / name) for name in ("options.json", "weights.hdf5", "words.txt")]
-    bilm_tf.write_weights(make_pretrainer(vocabulary_size=len(VOCABULARY)).bilm, *files[:2])
-    VOCABULARY.write(files[2])
-    flags = ["--elmo-config", files[0], "--elmo-weights", files[1], "--vocabulary", files[2]]
-    text = small_corpus / "train-00.txt"
-    assert "'bank' occurs 4 times" in tfreps(capsys, "--text", text, "--word", "bank", *flags)
 
 
 @pytest.mark.slow

@@ -2,7 +2,6 @@
 
 import json
 import shlex
-import shutil
 import signal
 import subprocess
 import sys
@@ -235,45 +234,6 @@ def refused(capsys, *arguments, **options):
     err = capsys.readouterr().err
     assert err.startswith("tfreps pretrain-elmo: error: ") and err.count("\n") == 1
     return err
-
-
-@pytest.mark.slow
-def test_resuming_with_other_options(short, corpus, capsys):
-    arguments, options, _ = short
-    before = (arguments[1] / "options.json").read_text()
-    err = refused(capsys, *arguments, "--resume", "--seed", "3", "--units", "9", **options)
-    assert "started with different options: seed, units." in err
-    assert (arguments[1] / "options.json").read_text() == before
-    more = ["--schedule", "cosine", "--resume"]
-    assert "schedule, steps" in refused(capsys, *arguments, *more, **{**options, "steps": 9})
-
-
-@pytest.mark.slow
-def test_resuming_on_moved_and_on_other_text(short, corpus, tmp_path, capsys):
-    arguments, options, _ = short
-    line = flags(*arguments, "--resume", **{**options, "steps": 14})
-    line[line.index("--train") + 1] = str(tmp_path / "text*.txt")
-    for name in ("train-00.txt", "train-01.txt"):
-        shutil.copy(corpus / name, tmp_path / name.replace("train", "text"))
-    assert main(line) == 0
-    stored = RunFolder.open(arguments[1]).options
-    assert stored["train"] == [str(tmp_path / "text*.txt")] and stored["steps"] == 14
-    text = (tmp_path / "text-01.txt").read_text()
-    (tmp_path / "text-01.txt").write_text(text[::-1])  # of the same size
-    capsys.readouterr()
-    line[line.index("14")] = "16"
-    assert main(line) == 2
-    err = capsys.readouterr().err
-    assert "error: --train: " in err and "text-01.txt is not the file" in err
-    assert err.count("\n") == 1 and RunFolder.open(arguments[1]).options == stored
-
-
-@pytest.mark.slow
-def test_resuming_where_nothing_is_begins(corpus, tmp_path):
-    run = pretrain(
-        corpus, tmp_path / "run", *LEAST, "--resume", steps=2, sizes=[], validation=False
-    )
-    assert json.loads((run / "results.json").read_text())["steps"] == 2
 
 
 @pytest.mark.parametrize(

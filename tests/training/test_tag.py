@@ -182,30 +182,6 @@ def test_follow_ends_when_nothing_reads_its_output(run):
     assert "Traceback" not in err and "Exception" not in err
 
 
-@pytest.mark.slow
-def test_many_lines_come_in_order(run):
-    words = [list(WORDS)[n % 4] for n in range(2500)]  # more than one block
-    out = ask("tag", run, stdin="\n".join(words).encode())
-    assert out == expected([row for word in words for row in ((word, TAG[word]), None)])
-
-
-TAG = {"Ada": "B-PER", "Rome": "B-LOC", "saw": "O", "slept": "O"}
-
-
-@pytest.mark.slow
-def test_output_whole_or_not_at_all(run, tmp_path, capsys):
-    (tmp_path / "a.txt").write_text(TEXT)
-    output = tmp_path / "out.conll"
-    assert main(["tag", str(run), str(tmp_path / "a.txt"), "--output", str(output)]) == 0
-    assert output.read_text() == expected() and capsys.readouterr().out == ""
-    # The invalid byte is after the first 1024 lines, which are tagged before it is read.
-    (tmp_path / "bad.txt").write_bytes(b"Ada saw\n" * 2000 + b"na\xefve\n")
-    err = refused(capsys, "tag", run, tmp_path / "bad.txt", "--output", output, "--overwrite")
-    assert "bad.txt, line 2001: expected UTF-8 text" in err
-    assert output.read_text() == expected()
-    assert {path.name for path in tmp_path.iterdir()} == {"a.txt", "bad.txt", "out.conll"}
-
-
 def test_bad_places_and_texts(run, tmp_path, capsys):
     assert "Cannot read absent.txt" in refused(capsys, "tag", run, "absent.txt")
     assert "no folder" in refused(capsys, "tag", run, "--output", tmp_path / "no" / "out")
