@@ -37,7 +37,7 @@ def main(argv=None):
     )
     print_machine()
     with tempfile.TemporaryDirectory() as folder:
-        print(json.dumps(measure(pathlib.Path(folder), options), indent=1))
+        print(json.dumps(measure(pathlib.Path(folder), options), indent=1, ensure_ascii=False))
     return 0
 
 

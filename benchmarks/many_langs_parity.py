@@ -53,7 +53,6 @@ def main(argv=None):
         only=("", "Compare only models whose name contains PART.", {"metavar": "PART"}),
         repeats=(16, "Number of timed calls per shape; 0 measures no time."),
     )
-    print_machine()
     chosen = chosen_rows(CASES, options.only)
     names = [name for name in chosen if name not in REFUSED]
     gaps = []
@@ -69,6 +68,8 @@ def main(argv=None):
         )
         print_table("model that tfreps does not read | error", errors)
         if options.repeats and TIMED in names:
+            print()
+            print_machine()
             run = Run(options.repeats, {"peer_python": options.peer_python})
             print_results(speed(folder / TIMED, shape, run) for shape in SHAPES)
     return 1 if max(gaps, default=0.0) > TOLERANCE else 0

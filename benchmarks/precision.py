@@ -7,16 +7,17 @@ The models have random weights and the sizes that the training commands have by 
 with the number of rows and the tokens of each row. Each row of the table runs in its own process,
 in which steps in float32 and in bfloat16 alternate, so that other load slows both. "float32" and
 "bfloat16" are tokens per second (of one direction for a biLM), from the median step. "ratio" is the
-second divided by the first; "CPU ratio" is that of the CPU seconds of all cores, which depends less
-on other load. `tfreps.choose_precision` chooses bfloat16 for a kind and size of model if both are
-at least 1.15 in one of its rows, and neither is below 1 in any.
+second divided by the first, and "spread" is that of the steps in bfloat16; "CPU ratio" is that of
+the CPU seconds of all cores, which depends less on other load. `tfreps.choose_precision` chooses
+bfloat16 for a kind and size of model if both are at least 1.15 in one of its rows, and neither is
+below 1 in any.
 """
 
 import statistics
 import sys
 import time
 
-from benchmarks.runner import run_rows
+from benchmarks.runner import run_rows, spread
 
 UNTIMED = 3  # number of first steps, which trace the function and fill the caches
 # Name of a row -> (kind of model, sizes or options, rows, tokens per row).
@@ -75,6 +76,7 @@ def step(kind, how, number, length, run):
     return {
         "float32": round(number * length / full),
         "bfloat16": round(number * length / half),
+        "spread": spread([seconds for _, (seconds, _) in times]),
         "ratio": round(full / half, 2),
         "CPU ratio": round(full_cpu / half_cpu, 2),
     }

@@ -102,7 +102,7 @@ def run_rows(module, argv, repeats, pythons=None):
         if done.returncode:
             raise SystemExit(f"{name} failed:\n{done.stderr[-3000:]}")
         results.append(json.loads(done.stdout.splitlines()[-1]))
-        print(json.dumps(results[-1]), flush=True)
+        print(json.dumps(results[-1], ensure_ascii=False), flush=True)
     print_results(results)
     return 0
 
@@ -176,7 +176,8 @@ def call_peer(python, function, *arguments):
 
 def spread(times):
     """Returns half the distance between the quartiles, in percent of the median."""
-    first, middle, last = statistics.quantiles(times if len(times) > 1 else 2 * times, n=4)
+    times = times if len(times) > 1 else 2 * times
+    first, middle, last = statistics.quantiles(times, n=4, method="inclusive")
     return f"±{50 * (last - first) / middle:.0f}%"
 
 
