@@ -164,6 +164,22 @@ def test_a_published_tagger(tmp_path):
     assert_close(answer.confidences[0], shares.max())
 
 
+@pytest.mark.slow
+def test_a_published_classifier(tmp_path):
+    tokenizer = tiny_bert.pieces("the", "river")
+    model = Classifier(tiny_bert.make_encoder(tokenizer), ["bad", "good", "so-so"], "pooled_output")
+    model.save_pretrained(tmp_path / "bert")
+    tokenizer.write_vocabulary(tmp_path / "bert" / "vocab.txt")
+    found = load(tmp_path / "bert")
+    out = model({"token_ids": np.array([[2, *tokenizer.text_to_ids("the river"), 3]])})
+    shares = list(found("the river").probabilities.values())
+    assert_close(shares, out["probabilities"][0])
+    with pytest.raises(ValueError, match="is a classifier, which has no tag scheme"):
+        load(tmp_path / "bert", scheme="bio")
+    with pytest.raises(ValueError, match="`num_layers` applies only to a BERT model without"):
+        load(tmp_path / "bert", num_layers=1)
+
+
 def test_options_of_other_models(tmp_path):
     run = known_models.tagger_run(tmp_path / "tagger")
     for name, value in {"initial_state": "warm", "num_layers": 1, "scheme": "bio"}.items():
