@@ -174,21 +174,7 @@ def _check_scores(
     """
     labels = np.asarray(y_true)
     scores = np.asarray(y_score, np.float64)
-    for name, array in ("y_true", labels), ("y_score", scores):
-        if array.ndim != 1:
-            raise ValueError(
-                f"`{name}` must have one axis, with one value per example; got the shape "
-                f"{array.shape}."
-            )
-    if len(labels) != len(scores):
-        raise ValueError(
-            f"`y_true` and `y_score` must have the same length; got {len(labels)} and "
-            f"{len(scores)} values."
-        )
-    if not len(labels):
-        raise ValueError(
-            "`y_true` and `y_score` must contain at least one example; they are empty."
-        )
+    check_columns("example", y_true=labels, y_score=scores)
     if not np.isin(labels, (0, 1)).all():
         raise ValueError(
             f"`y_true` must contain only 0 and 1; got {np.unique(labels)[:5].tolist()}."
@@ -199,3 +185,22 @@ def _check_scores(
             "(counted from 1) is NaN."
         )
     return labels.astype(bool), scores
+
+
+def check_columns(item: str, **columns: np.ndarray) -> None:
+    """Raises a ValueError unless the two arrays have one axis, and the same length above 0.
+
+    `item` is what has one value in each array, such as `"example"`.
+    """
+    for name, array in columns.items():
+        if array.ndim != 1:
+            raise ValueError(
+                f"`{name}` must have one axis, with one value per {item}; got the shape "
+                f"{array.shape}."
+            )
+    names = " and ".join(f"`{name}`" for name in columns)
+    first, second = map(len, columns.values())
+    if first != second:
+        raise ValueError(f"{names} must have the same length; got {first} and {second} values.")
+    if not first:
+        raise ValueError(f"{names} must contain at least one {item}; they are empty.")

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tfreps._src.reports.binary_scores import check_columns
+
 ROUNDING = 1e-4  # a float32 probability may exceed 1 by less than this
 
 
@@ -95,21 +97,7 @@ def threshold_at(threshold: float, temperature: float, new_temperature: float) -
 
 
 def _check(shares: np.ndarray, right: np.ndarray) -> None:
-    for name, array in ("confidences", shares), ("is_right", right):
-        if array.ndim != 1:
-            raise ValueError(
-                f"`{name}` must have one axis, with one value per prediction; got the shape "
-                f"{array.shape}."
-            )
-    if len(shares) != len(right):
-        raise ValueError(
-            f"`confidences` and `is_right` must have the same length; got {len(shares)} and "
-            f"{len(right)} values."
-        )
-    if not len(shares):
-        raise ValueError(
-            "`confidences` and `is_right` must contain at least one prediction; they are empty."
-        )
+    check_columns("prediction", confidences=shares, is_right=right)
     outside = ~((shares >= -ROUNDING) & (shares <= 1 + ROUNDING))  # also True for NaN
     if outside.any():
         raise ValueError(
