@@ -1,7 +1,6 @@
 """ModelServer: serves models on a gRPC and a REST port."""
 
 import asyncio
-import contextlib
 import functools
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -15,7 +14,6 @@ from tfreps.serving.server.models.servable import Servable
 from tfreps.serving.server.requests.event_loop import on_loop
 from tfreps.serving.server.requests.server_options import ServerOptions
 from tfreps.serving.server.requests.serving_core import ServingCore
-from tfreps.serving.server.requests.serving_error import ServingError
 from tfreps.serving.server.rest.request_guard import RequestGuard
 from tfreps.serving.server.rest.rest_app import RestApp
 from tfreps.serving.server.rest.rest_front import RestFront
@@ -100,7 +98,7 @@ class ModelServer:
             bool. `True` if all accepted requests finished in time.
         """
         until = time.monotonic() + timeout
-        self._core.pool.ask_to_stop()
+        self._core.pool.stop(0)  # loads no further version
         on_loop(self._stop_fronts(timeout))
         # Waits, because a version may still be loading.
         self._core.pool.stop(until - time.monotonic())
@@ -120,10 +118,9 @@ class ModelServer:
 
 def why_nothing(model: ServedModel) -> str:
     """Returns the error message, a str, that says why no version of a model can be served."""
-    with contextlib.suppress(ServingError):  # raised if there is no version at all
-        errors = [str(error) for _, _, error in model.status() if error]
-        if errors:
-            return f"{model.name}: no version can be served. {errors[0]}"
+    errors = [str(error) for _, _, error in model.status() if error]
+    if errors:
+        return f"{model.name}: no version can be served. {errors[0]}"
     return (
         f"{model.config.base_path} contains no version of a model to serve: expected folders named "
         "1, 2, ..., each with a SavedModel, of which the version policy selects at least one. "

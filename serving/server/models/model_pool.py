@@ -57,17 +57,13 @@ class ServedModel:
         with self._lock:
             return sorted(n for n, v in self._versions.items() if v.state == "AVAILABLE")
 
-    def status(self, number=None):
+    def status(self):
         """Returns a list of tuples `(number, state, error)`, one for each known version.
 
-        The newest version is first. If `number` is given, the list contains only this version.
-        `error` is a ServingError or `None`. A ServingError is raised if no version is known.
+        The newest version is first. `error` is a ServingError or `None`.
         """
         with self._lock:
             found = [(v.number, v.state, v.error) for v in self._versions.values()]
-        found = [entry for entry in found if number in (None, entry[0])]
-        if not found:
-            raise no_versions(self.name, number)
         return sorted(found, reverse=True)
 
     @contextlib.contextmanager
@@ -117,9 +113,8 @@ class ServedModel:
 
     def _known_bad(self, number):
         version = self._versions.get(number)
-        if version is None or version.error is None:
-            return False
-        return version.files == files_in(self._folder(number))
+        has_failed = version is not None and version.error is not None
+        return has_failed and version.files == files_in(self._folder(number))
 
     def _folder(self, number):
         try:
@@ -216,13 +211,9 @@ class ModelPool:
         self._thread = threading.Thread(target=poll, name="tfreps-versions", daemon=True)
         self._thread.start()
 
-    def ask_to_stop(self):
-        """Stops the search for versions without waiting for its thread to end."""
-        self._stop.set()
-
     def stop(self, timeout=None):
         """Stops the search for versions, and waits up to `timeout` seconds for its thread."""
-        self.ask_to_stop()
+        self._stop.set()
         if self._thread is not None:
             self._thread.join(None if timeout is None else max(timeout, 0))
 
@@ -263,19 +254,22 @@ class ModelPool:
         If `version` is given, the list contains only this version. `error` is a ServingError or
         `None`. A ServingError is raised if the model or the version is unknown.
         """
-        if name not in self.models:
-            raise no_versions(name, version)
-        return self.models[name].status(version)
+        known = self.models[name].status() if name in self.models else []
+        found = [entry for entry in known if version in (None, entry[0])]
+        if not found:
+            asked = "any versions" if version is None else f"version {version}"
+            message = f"Could not find {asked} of model {name}. {CHECK}"
+            raise ServingError("NOT_FOUND", message)
+        return found
 
     def _log_changes(self, model):
-        with contextlib.suppress(ServingError):
-            for number, state, error in model.status():
-                if self._logged.get((model.name, number)) != (state, str(error)):
-                    self._logged[model.name, number] = state, str(error)
-                    if error:
-                        LOG.error("%s version %d is not served: %s", model.name, number, error)
-                    else:
-                        LOG.info("%s version %d: %s", model.name, number, state)
+        for number, state, error in model.status():
+            if self._logged.get((model.name, number)) != (state, str(error)):
+                self._logged[model.name, number] = state, str(error)
+                if error:
+                    LOG.error("%s version %d is not served: %s", model.name, number, error)
+                else:
+                    LOG.info("%s version %d: %s", model.name, number, state)
 
 
 def not_loaded(name, number):
@@ -286,15 +280,6 @@ def not_loaded(name, number):
     asked = f"Latest({name})" if number is None else f"Specific({name}, {number})"
     message = f"Servable not found for request: {asked}. {CHECK}"
     return ServingError("NOT_FOUND", message)
-
-
-def no_versions(name, number):
-    """Returns the `ServingError` for a status request that names an unknown version.
-
-    If `number` is `None`, the request is for all versions, and none is known.
-    """
-    asked = "any versions" if number is None else f"version {number}"
-    return ServingError("NOT_FOUND", f"Could not find {asked} of model {name}. {CHECK}")
 
 
 def files_in(folder):
