@@ -7,21 +7,11 @@ PORT_TAKEN = errno.EADDRINUSE, errno.EACCES
 
 
 def listening_socket(host: str, port: int, interface: str) -> socket.socket:
-    """Opens a listening socket, even on a port that a server has just closed.
+    """Opens a socket that accepts connections, even on a port that a server has just closed.
 
     The protocol is set to TCP explicitly, because asyncio would otherwise delay small responses by
-    40 ms.
-
-    Args:
-        host: str. Name or address of this machine.
-        port: int. Number of the port; 0 chooses a free one.
-        interface: str. `"REST"` or `"gRPC"`, for the error message.
-
-    Returns:
-        `socket.socket`, which already accepts connections.
-
-    Raises:
-        OSError: If the port is in use, or `host` is not an address of this machine.
+    40 ms. `interface` is `"REST"` or `"gRPC"`, for the OSError that is raised if the port is in use
+    or `host` is not an address of this machine.
     """
     found = None
     try:

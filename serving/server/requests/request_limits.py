@@ -186,23 +186,13 @@ class RequestCounter:
 def choose_queue(inputs: dict[str, np.ndarray], counter, options) -> str:
     """Checks the size of a request, and chooses the queue in which its call waits.
 
-    Args:
-        inputs: dict from the names of inputs to arrays.
-        counter: `RequestCounter` of the model.
-        options: `ServerOptions` with the limits.
+    - `"long"` if the request has more than 1/8 of the allowed tokens after padding, or a text of
+      more than 16,384 bytes.
+    - `"batched"` if `max_batch_size` is above 1, the request has at most `max_batch_size` rows, and
+      `max_batch_size` rows of the length of its longest row have at most `max_tokens` tokens.
+    - `"single"` otherwise.
 
-    Returns:
-        str. The queue:
-
-        - `"long"` if the request has more than 1/8 of the allowed tokens after padding, or a text
-          of more than 16,384 bytes.
-        - `"batched"` if `max_batch_size` is above 1, the request has at most `max_batch_size` rows,
-          and `max_batch_size` rows of the length of its longest row have at most `max_tokens`
-          tokens.
-        - `"single"` otherwise.
-
-    Raises:
-        ServingError: If the request exceeds a limit.
+    Raises a ServingError if the request exceeds a limit of `options`, a `ServerOptions`.
     """
     longest_bytes = check_bytes(inputs, options.max_text_mb * MEGABYTE)
     size = counter.size(inputs, options.max_text_tokens, options.max_tokens)

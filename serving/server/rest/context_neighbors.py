@@ -40,16 +40,8 @@ class ContextNeighbors:
         on each side), `from` (such as `"text 2"` or `"sentence 14"`, counted from 1) and
         `similarity` (a float). The most similar word is first.
 
-        Args:
-            call: `Call` with the time limit of the request.
-            model: str. Name of a model.
-            texts: list of 1 to 200 str.
-            text: int. Index of the text that contains the word.
-            token: int. Index of the word among the tokens of this text.
-            k: int. Maximum number of results. Defaults to 10.
-
-        Raises:
-            ServingError: If an argument is not valid, or the model has no contextual vectors.
+        There may be 1 to 200 texts, and there are at most `k` results. Raises a ServingError if an
+        argument is not valid, or the model has no contextual vectors.
         """
         if not 1 <= len(texts) <= MOST_TEXTS:
             raise invalid(f"`texts` must contain 1 to {MOST_TEXTS} texts; got {len(texts)}.")
