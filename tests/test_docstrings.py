@@ -25,8 +25,10 @@ SLOW = {
         "inference.sentence_encoder",
         "inference.text_bert",
         "inference.text_bilm",
+        "inference.text_many_langs",
         "inference.text_tagger",
         "layers.crf",
+        "models.bilm",
         "models.tagger",
         "models.whole_model",
     )

@@ -36,8 +36,6 @@ def test_a_folder_that_was_saved(bilm, tmp_path):
         assert_same(BiLM.from_pretrained(source), bilm)
     frozen = BiLM.from_pretrained(tmp_path / "a" / "b", trainable=False, max_batch_size=3)
     assert frozen.trainable_weights == [] and frozen.max_batch_size == 3
-    warm = BiLM.from_pretrained(tmp_path / "a" / "b", initial_state="warm")
-    assert_same(warm, bilm.with_initial_state("warm"))
 
 
 def test_names_as_published(bilm, tmp_path):

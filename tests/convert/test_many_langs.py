@@ -30,7 +30,7 @@ def expected_of(loaded):
     return [np.array(v).reshape(3, len(s), 8) for v, s in zip(found, SENTENCES, strict=True)]
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 def test_all_layers_of_the_original(loaded):
     assert isinstance(loaded, TextManyLangs) and isinstance(loaded.model, ManyLangsBiLM)
     together = loaded.encode(SENTENCES)

@@ -123,7 +123,7 @@ KINDS = [
 def test_updates_have_the_tags_of_the_text_so_far(name, tokens, scheme):
     rng = np.random.default_rng(1)
     tagger = make(name, tokens, scheme, 3)
-    check_document(tagger, rng, document(rng, 30), check_each=True)
+    check_document(tagger, rng, document(rng, 15), check_each=True)
 
 
 @pytest.mark.slow

@@ -63,7 +63,7 @@ def test_confidences_are_those_of_divided_scores(kind):
     assert_close(model(FEATURES)["emissions"], plain(FEATURES)["emissions"])
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_probabilities_of_sequences_are_those_of_divided_scores(kind):
     model, plain, weak = KINDS[kind](T), KINDS[kind](), divided(KINDS[kind]())

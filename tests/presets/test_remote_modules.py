@@ -71,7 +71,7 @@ def test_the_files_of_all_modules_come(hub, folder, source):
     assert not any(path.endswith((".py", ".onnx")) for path in hub.downloads())
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("source", ["hf://me/embedder", "ram"])
 def test_a_remote_embedder_is_the_local_one(hub, folder, source):
     expected, found = tfreps.load(folder), tfreps.load(remote(hub, folder, source))

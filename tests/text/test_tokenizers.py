@@ -26,6 +26,7 @@ def split(sentences):
     return [[token.decode() for token in row if token] for row in rows]
 
 
+@pytest.mark.slow
 def test_splitting_every_character_there_is():
     characters = [c for c in map(chr, range(0x110000)) if not 0xD800 <= ord(c) < 0xE000]
     sentences = ["a" + c + "b" for c in characters]
@@ -283,6 +284,7 @@ def test_examples_of_the_treebank(text, tokens):
     assert tokenize([" ".join(tokens)], "treebank") == [tokens]  # tokens stay as they are
 
 
+@pytest.mark.slow
 def test_the_treebank_gives_back_conll_2003(tfreps_data):
     sentences = [s.tokens for s in read_tagged(tfreps_data / "conll2003" / "eng.train")]
     found = tokenize([" ".join(tokens) for tokens in sentences], "treebank")

@@ -131,6 +131,7 @@ def test_all_texts_are_read(tmp_path, capsys):
     assert "2,300 texts" in out and not out.endswith("the hotel\n")
 
 
+@pytest.mark.slow
 def test_prompts(tmp_path, capsys):
     """The default prompt is "query" with the text "the "; the prompt "document" is empty."""
     path, model = tmp_path / "texts.txt", FOLDER / "model"

@@ -140,7 +140,7 @@ CASES = [
 ]
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("program, source", CASES)
 def test_every_program_with_every_kind_of_source(
     program, source, hub, tmp_path, monkeypatch, capsys
