@@ -18,7 +18,6 @@ from tfreps.text import TokenIndexer
 MODEL = FOLDER / "words"
 TEXT = "the dog sat\n海林 海 林\n\nда café تك 😀 internationalization\n"
 TAGGED = "the\tX\ndog\tY\nsat\tZ\n\n海林\tY\n海\tY\n林\tY\n\nда\tX\ncafé\tY\nتك\tZ\n\n"
-LABELED = "label,review\n1,the dog\n0,海林 海\n1,the café\n0,林 да\n"
 COMBINED = {
     "average": lambda layers: layers.mean(axis=0),
     "0": lambda layers: layers[0],
@@ -157,24 +156,3 @@ def test_a_resumed_run_that_fine_tunes(tmp_path):
     resumed = tfreps.load(tmp_path / "run")
     for one, other in zip(resumed.model.weights, whole.model.weights, strict=True):
         np.testing.assert_array_equal(one, other)
-
-
-@pytest.mark.slow
-def test_a_classifier(tmp_path):
-    shutil.copytree(MODEL, tmp_path / "model")
-    (tmp_path / "data.csv").write_text(LABELED, encoding="utf-8")
-    data = "--train", tmp_path / "data.csv", "--validation", tmp_path / "data.csv"
-    data += "--format", "csv", "--text-field", "review", "--label-field", "label"
-    run(
-        "train-classifier",
-        *data,
-        "--encoder",
-        "embeddings",
-        "--elmo",
-        tmp_path / "model",
-        "--run",
-        tmp_path / "run",
-    )
-    shutil.rmtree(tmp_path / "model")
-    found = tfreps.load(tmp_path / "run").classify(["the dog", "海林 海"])
-    assert [each.label in ("0", "1") for each in found] == [True, True]

@@ -158,16 +158,3 @@ def test_elmo_beside_words_in_bfloat16(labeled, tmp_path):
     run = train_classifier(labeled, tmp_path / "run", *more, sizes=sizes)
     assert 0.3 < accuracy(run) <= 1 and (run / "plots" / "elmo_mix.png").exists()
     assert results(run)["training"]["tokens"] <= 5 * 320
-
-
-@pytest.mark.slow
-def test_tables_with_a_header(tmp_path):
-    rows = ["id,stars,review"] + [
-        f'{n},{n % 2},"{"so good" if n % 2 else "so, bad"}"' for n in range(40)
-    ]
-    (tmp_path / "train.csv").write_text("\n".join(rows))
-    flags = ["--train", str(tmp_path / "train.csv"), "--format", "csv", "--epochs", "6"]
-    more = ["--text-field", "review", "--label-field", "stars"]
-    run = train_classifier(flags, tmp_path / "run", *more, sizes=EMBEDDINGS)
-    assert accuracy(run, "validation") == 1.0 and results(run)["validation"]["texts"] == 4
-    assert ask("classify", run, stdin=b"so good\n").startswith("1\t")

@@ -1,6 +1,5 @@
 """Tests that `tfreps train-tagger` learns a rule with every encoder and input format."""
 
-import json
 import os
 import signal
 from pathlib import Path
@@ -249,28 +248,6 @@ def test_vectors_that_were_stored_before(tmp_path):
     assert "accuracy 1.0000" in ask(*line)
     (tmp_path / "raw.txt").write_text("x x\n")
     assert main(["tag", str(run), str(tmp_path / "raw.txt")]) == 2
-
-
-@pytest.mark.slow
-def test_parts_of_speech_from_json_lines(tmp_path):
-    """The tags have no scheme, and each word always has the same tag."""
-    tags = {"dogs": "NOUN", "cats": "NOUN", "see": "VERB", "hear": "VERB", "old": "ADJ"}
-    rng = np.random.default_rng(0)
-    for part, size in (("train", 40), ("test", 10)):
-        sentences = [rng.choice(list(tags), 5).tolist() for _ in range(size)]
-        lines = [{"text": tokens, "label": [tags[t] for t in tokens]} for tokens in sentences]
-        (tmp_path / part).write_text("\n".join(json.dumps(line) for line in lines))
-    flags = ["--train", str(tmp_path / "train"), "--test", str(tmp_path / "test")]
-    more = ["--format", "json", "--scheme", "none", "--epochs", "10"]
-    run = train_tagger(flags, tmp_path / "run", *more, sizes=EMBEDDINGS)
-    test = results(run)["test"]
-    assert test["accuracy"] == 1.0 and "spans" not in test
-    assert set(test["labels"]) == {"NOUN", "VERB", "ADJ"}
-    assert json.loads(ask("tag", run, "--output-format", "json", stdin=b"old dogs see\n"))[
-        "tags"
-    ] == [
-        *("ADJ", "NOUN", "VERB"),
-    ]
 
 
 @pytest.mark.slow
