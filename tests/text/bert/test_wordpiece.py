@@ -56,6 +56,7 @@ def test_special_tokens_are_no_text():
 def test_many_texts_at_once():
     tokenizer = case_tokenizer(CASES["options"][0])
     texts = [*CASES["texts"] * 9, "a\ud800b", ""]
-    assert tokenizer.tokenize_all(texts) == list(map(tokenizer.tokenize, texts))
-    assert tokenizer.tokenize_all(("a\ud800b",)) == tokenizer.tokenize_all(["a\ufffdb"])
-    assert tokenizer.tokenize_all([]) == []
+    ids = tokenizer.texts_to_ids(texts)
+    assert ids == [tokenizer.pieces_to_ids(tokenizer.tokenize(text)) for text in texts]
+    assert tokenizer.texts_to_ids(("a\ud800b",)) == tokenizer.texts_to_ids(["a\ufffdb"])
+    assert tokenizer.texts_to_ids([]) == []

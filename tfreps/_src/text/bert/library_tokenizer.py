@@ -34,10 +34,6 @@ class LibraryTokenizer(PieceTokenizer):
     def tokenize(self, text: str) -> list[str]:
         return [self.vocabulary[number] for number in self.text_to_ids(text)]
 
-    def tokenize_all(self, texts: Sequence[str]) -> list[list[str]]:
-        # Equal pieces share one string.
-        return [[self.vocabulary[number] for number in row] for row in self.texts_to_ids(texts)]
-
     def text_to_ids(self, text: str) -> list[int]:
         return LibraryTokenizer.texts_to_ids(self, [text])[0]
 

@@ -140,9 +140,8 @@ def piece_texts(
     rows = []
     num_truncated = 0
     ends = [tokenizer.vocabulary[i] for i in (tokenizer.start_id, tokenizer.separator_id)]
-    known = set(tokenizer.vocabulary)
-    for row in tokenizer.tokenize_all(list(texts)):
-        pieces = [p if p in known else tokenizer.unknown for p in row]
+    for ids in tokenizer.texts_to_ids(list(texts)):
+        pieces = [tokenizer.vocabulary[number] for number in ids]
         num_truncated += max_pieces is not None and len(pieces) > max_pieces
         rows.append([ends[0], *pieces[:max_pieces], ends[1]])
     return rows, num_truncated
@@ -162,7 +161,7 @@ def check_num_pieces(
     if max_pieces is None:
         return
     words = list({word for sentence in sentences for word in sentence})
-    sizes = {w: max(len(p), 1) for w, p in zip(words, tokenizer.tokenize_all(words), strict=True)}
+    sizes = {w: max(len(p), 1) for w, p in zip(words, tokenizer.texts_to_ids(words), strict=True)}
     for number, sentence in enumerate(sentences):
         size = sum(sizes[word] for word in sentence)
         if size > max_pieces:

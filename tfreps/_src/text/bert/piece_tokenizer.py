@@ -86,14 +86,6 @@ class PieceTokenizer(abc.ABC):
     def tokenize(self, text: str) -> list[str]:
         """Splits a text into a list of pieces, without the start and separator tokens."""
 
-    def tokenize_all(self, texts: Sequence[str]) -> list[list[str]]:
-        """Returns a list of the pieces of each text, faster than by a call of `tokenize` for each.
-
-        Args:
-            texts: sequence of str. The texts.
-        """
-        return list(map(self.tokenize, texts))
-
     @property
     @abc.abstractmethod
     def word_rules(self) -> list[tuple[str, str]]:
@@ -129,6 +121,10 @@ class PieceTokenizer(abc.ABC):
     def text_to_ids(self, text: str) -> list[int]:
         """Returns the ids of the pieces of a text, without the start and separator tokens."""
         return self.pieces_to_ids(self.tokenize(text))
+
+    def texts_to_ids(self, texts: Sequence[str]) -> list[list[int]]:
+        """Returns a list of the result of `text_to_ids` for each text."""
+        return list(map(self.text_to_ids, texts))
 
     def pieces_to_ids(self, pieces: Iterable[str]) -> list[int]:
         """Returns the ids of pieces; pieces outside the vocabulary get the unknown id."""
@@ -273,10 +269,6 @@ class PieceTokenizer(abc.ABC):
             segment_ids[row, : len(ids)] = segments
             mask[row, : len(ids)] = True
         return {"token_ids": token_ids, "segment_ids": segment_ids, "mask": mask}
-
-    def texts_to_ids(self, texts: Sequence[str]) -> list[list[int]]:
-        """Returns the ids of each text, as `text_to_ids` does."""
-        return list(map(self.pieces_to_ids, self.tokenize_all(texts)))
 
     def max_pieces(self, max_length: int | None, num_texts: int = 1) -> int | None:
         """Returns the number of pieces that fit alongside the special tokens.
