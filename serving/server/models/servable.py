@@ -154,7 +154,7 @@ class Servable:
         is_alone = len(calls) == 1
         try:
             whole = calls[0] if is_alone else merged(calls)
-            tensors = whole.run(whole.signature.function)
+            tensors = whole.run()
             outputs = {name: as_array(name, tensors[name]) for name in whole.outputs}
         except Exception as error:
             return [error] if is_alone else [FailedBatch() for _ in calls]
@@ -187,7 +187,7 @@ class Servable:
                 inputs = to_arrays(request.inputs, self._options.max_elements)
                 signature = self.signature(request.model_spec.signature_name)
                 self.prepare(call, signature, inputs, request.output_filter)
-                call.run(signature.function)
+                call.run()
             except (ServingError, tf.errors.OpError) as error:
                 raise ValueError(
                     f"{self._folder}: warm-up request {number} must succeed, but fails: "

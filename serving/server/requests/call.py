@@ -48,13 +48,14 @@ class Call:
         if self._manager.is_cancelled:
             raise ServingError("CANCELLED", "The client has disconnected.")
 
-    def run(self, function):
-        """Calls a function of a SavedModel with the inputs; returns a dict of output tensors.
+    def run(self):
+        """Calls the function of the signature with the inputs; returns a dict of output tensors.
 
         If the request is cancelled, the function stops at its next operation. TensorFlow has no
         public function for this: all threads would share the manager of
         `CancellationManagerContext`, and a cancelled request would stop all others.
         """
+        function = self.signature.function
         tensors = [tf.convert_to_tensor(self.inputs[name]) for name in sorted(self.inputs)]
         outputs = execute.execute_with_cancellation(
             function.name,

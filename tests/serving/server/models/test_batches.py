@@ -33,10 +33,10 @@ class Model:
         self.asked = []
         run = Call.run
 
-        def run_later(call, function):
+        def run_later(call):
             self.asked.append(call.inputs["x"].tolist())
             self.go_on.wait(20)
-            return run(call, function)
+            return run(call)
 
         monkeypatch.setattr(Call, "run", run_later)
         save(folder / "1", serving_default=(function, {"x": spec("int32", None)}))

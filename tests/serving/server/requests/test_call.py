@@ -1,6 +1,7 @@
 """Tests time limits and cancellation of calls."""
 
 import time
+import types
 
 import pytest
 import tensorflow as tf
@@ -38,16 +39,16 @@ def test_a_function_stops_when_its_own_client_goes(tmp_path):
 
     save(tmp_path, serving_default=(endless, {"x": spec("int32")}))
     loaded = tf.saved_model.load(tmp_path)
-    function = loaded.signatures["serving_default"]
     finite, one, other = Call(60), Call(60), Call(60)
-    finite.inputs = {"x": tf.constant(-3)}
-    one.inputs = other.inputs = {"x": tf.constant(0)}
-    assert int(finite.run(function)["y"]) == -3
+    for call, value in ((finite, -3), (one, 0), (other, 0)):
+        call.signature = types.SimpleNamespace(function=loaded.signatures["serving_default"])
+        call.inputs = {"x": tf.constant(value)}
+    assert int(finite.run()["y"]) == -3
     ended = []
 
     def wait(call):
         with pytest.raises(tf.errors.CancelledError):
-            call.run(function)
+            call.run()
         ended.append(call)
 
     with at_the_same_time(lambda n: wait((one, other)[n]), 2):
@@ -59,4 +60,4 @@ def test_a_function_stops_when_its_own_client_goes(tmp_path):
         other.cancel()
     assert ended == [one, other]
     with pytest.raises(tf.errors.CancelledError):  # the client disconnects before the call starts
-        one.run(function)
+        one.run()
