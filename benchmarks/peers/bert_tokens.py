@@ -2,8 +2,8 @@
 
     echo [] | .venv-peers/torch/bin/python -m benchmarks.peers.loop bert_tokens.write
 
-The fixture, tests/text/bert/bert_pieces.json, contains
-a vocabulary, texts and options; the program adds the ids.
+The fixture, tests/text/bert/bert_pieces.json, contains a vocabulary, texts and options; the program
+adds the ids.
 """
 
 import json
