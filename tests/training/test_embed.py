@@ -173,7 +173,7 @@ def test_resumes_after_a_kill(run, text, tmp_path, monkeypatch, capsys):
     assert main(again) == 2
     assert "Pass --resume to continue it" in capsys.readouterr().err
     assert main([*again, "--layers", "top", "--resume"]) == 2
-    assert "layers 'all'; got layers 'top'" in capsys.readouterr().err
+    assert "layers 'all'; this call has layers 'top'" in capsys.readouterr().err
 
     encoded = []
     encode = SentenceEncoder.encode
