@@ -7,7 +7,7 @@ from operator import methodcaller
 
 import grpc
 from google.protobuf.message import DecodeError
-from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from grpc_health.v1 import health, health_pb2
 from tensorflow_serving.apis import (
     get_model_metadata_pb2,
     get_model_status_pb2,
@@ -54,7 +54,6 @@ class GrpcFront:
             maximum_concurrent_rpcs=CALLS_PER_REQUEST * options.max_requests + SPARE,
         )
         self._server.add_generic_rpc_handlers(self._handlers())
-        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
         # gRPC would raise a less clear error for a port in use, and write to its log.
         listening_socket(options.host, options.grpc_port, "gRPC").close()
         host = f"[{options.host}]" if ":" in options.host else options.host
@@ -82,9 +81,14 @@ class GrpcFront:
         }
         status = get_model_status_pb2.GetModelStatusRequest
         models = {"GetModelStatus": (services.GetModelStatus, status)}
+        probes = {
+            "Check": (self._health.Check, health_pb2.HealthCheckRequest),
+            "Watch": (self._health.Watch, health_pb2.HealthCheckRequest),
+        }
         return [
             handler("tensorflow.serving.PredictionService", prediction),
             handler("tensorflow.serving.ModelService", models),
+            handler("grpc.health.v1.Health", probes, streams={"Watch"}),
         ]
 
     def start(self):
@@ -124,17 +128,19 @@ class GrpcFront:
         await self._server.stop(timeout)
 
 
-def handler(service, methods):
+def handler(service, methods, streams=()):
     """Returns the generic handler of a gRPC service, whose name is `service`.
 
-    `methods` is a dict from the name of each method to `(function, class of its request)`.
+    `methods` is a dict from the name of each method to `(function, class of its request)`. Methods
+    named in `streams` write several responses.
     """
-    found = {
-        name: grpc.unary_unary_rpc_method_handler(
-            reading(function, message), response_serializer=methodcaller("SerializeToString")
-        )
-        for name, (function, message) in methods.items()
-    }
+    found = {}
+    for name, (function, message) in methods.items():
+        make = grpc.unary_unary_rpc_method_handler
+        if name in streams:
+            make = grpc.unary_stream_rpc_method_handler
+        serialized = methodcaller("SerializeToString")
+        found[name] = make(reading(function, message), response_serializer=serialized)
     return grpc.method_handlers_generic_handler(service, found)
 
 

@@ -40,10 +40,10 @@ def test_health_is_watched(channel):
 
 
 def test_garbage_is_told_to_its_sender_only(channel, caplog):
-    predict = channel.unary_unary("/tensorflow.serving.PredictionService/Predict")
-    with pytest.raises(grpc.RpcError) as caught:
-        predict(b"\xff\xff\xff\xff\0", timeout=20)
-    assert caught.value.code() == grpc.StatusCode.INTERNAL
+    for name in ("tensorflow.serving.PredictionService/Predict", "grpc.health.v1.Health/Check"):
+        with pytest.raises(grpc.RpcError) as caught:
+            channel.unary_unary(f"/{name}")(b"\xff\xff\xff\xff\0", timeout=20)
+        assert caught.value.code() == grpc.StatusCode.INTERNAL
     assert caplog.text == ""
     assert health(channel) == health_pb2.HealthCheckResponse.SERVING
 
