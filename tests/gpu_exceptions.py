@@ -38,7 +38,7 @@ IN_MODELS = {
         exports=(
             *("BiLM", "BiLMPretrainer", "BiLSTMEncoder", "Classifier", "Elmo", "SLSTMEncoder"),
             "ManyLangsBiLM",
-            *("Tagger", "TextCNN", "TokenEmbedder", "TransformerEncoder"),
+            *("SentenceEmbedder", "Tagger", "TextCNN", "TokenEmbedder", "TransformerEncoder"),
         ),
     ),
     "RaggedGather Tindices=int64 Tsplits=int64 Tvalues=int32": OnCPU(

@@ -299,9 +299,9 @@ def test_signals_before_the_first_step_and_in_the_evaluation(tmp_path, monkeypat
         *("options.json", "results.json", "model.keras", "vocabulary.txt", "tags.txt"),
         *("manifest.json", "checkpoints", "logs"),
     }
-    assert set(results(run)) == {"training"}
+    assert set(results(run)) == {"checksum", "training"}
     assert main(["train-tagger", "--run", str(run), "--resume"]) == 0
-    assert set(results(run)) == {"training", "best", "validation", "test"}
+    assert set(results(run)) == {"checksum", "training", "best", "validation", "test"}
 
 
 @pytest.mark.slow
