@@ -91,7 +91,7 @@ def functions(trained, num_texts, num_tokens):
     """Returns a function without arguments for each format, which tags a batch of tokens."""
     import tensorflow as tf
 
-    from tfreps._src.export.portable import run
+    from tfreps._src.inference import run
     from tfreps.export import open_for_export, write_export, write_portable_export
 
     words = np.random.default_rng(0).integers(0, WORDS, [num_texts, num_tokens])

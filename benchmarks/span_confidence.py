@@ -22,7 +22,7 @@ def main(argv=None):
         data={"nargs": "+", "help": "Files with tagged sentences."},
     )
     from tfreps._src.cli.tagged_files import read_tagged_files
-    from tfreps._src.inference.loading import load_as
+    from tfreps._src.inference.model_loading import load_as
     from tfreps.inference import TextTagger
 
     trained = load_as(TextTagger, options.run)

@@ -1,4 +1,9 @@
 from ._src.inference.embeddings_file import EmbeddingsFile as EmbeddingsFile
+from ._src.inference.exported import ExportedClassifier as ExportedClassifier
+from ._src.inference.exported import ExportedEmbedder as ExportedEmbedder
+from ._src.inference.exported import ExportedEncoder as ExportedEncoder
+from ._src.inference.exported import ExportedModel as ExportedModel
+from ._src.inference.exported import ExportedTagger as ExportedTagger
 from ._src.inference.outputs import ClassifiedText as ClassifiedText
 from ._src.inference.outputs import TaggedText as TaggedText
 from ._src.inference.outputs import TextAttention as TextAttention

@@ -24,9 +24,9 @@ COMMAND = Command(
     __doc__,
     {
         "model": Option(
-            str, None, "Classifier: a run folder, or a published BERT model with a label head, "
-            "given by path, name (see 'tfreps presets') or hf:// address.", required=True,
-            metavar="MODEL",
+            str, None, "Classifier: a run folder, an export for ONNX Runtime or LiteRT, or a "
+            "published BERT model with a label head, given by path, name (see 'tfreps presets') or "
+            "hf:// address.", required=True, metavar="MODEL",
         ),
         "text": Option(
             str, "-", "File with one text per line, optionally gzipped; - reads standard input.",
@@ -64,10 +64,9 @@ def main(argv=None):
 
 def classify(options):
     check_output(options.output, options.overwrite, [options.text, *run_files(options.model)])
-    from tfreps._src.inference.loading import load_as
-    from tfreps._src.inference.text_classifier import TextClassifier
+    from tfreps._src.inference.loading import load_kind
 
-    trained = load_as(TextClassifier, options.model)
+    trained = load_kind("a classifier", options.model)
     threshold = threshold_of(options, trained)
     write = {"tab": as_columns, "json": as_json_line}[options.output_format]
     progress = make_progress("texts")
@@ -94,8 +93,9 @@ def threshold_of(options, trained):
     if options.threshold == "validation":
         from tfreps._src.reports.calibration import threshold_of_results
 
-        results = trained.run.results() if trained.run else {}
-        found = threshold_of_results(results, trained.model.temperature)
+        found = None
+        if trained.run:
+            found = threshold_of_results(trained.run.results(), trained.model.temperature)
         if found is None:
             raise ValueError(
                 "--threshold validation needs the threshold that was best on the validation data, "

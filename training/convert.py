@@ -114,7 +114,7 @@ def check(options):
 def published(options):
     """Writes the biLM of a run folder in the format of bilm-tf and AllenNLP."""
     from tfreps._src.convert.model_cards import write_model_card
-    from tfreps._src.inference.loading import load_as
+    from tfreps._src.inference.model_loading import load_as
     from tfreps._src.inference.text_bilm import TextBiLM
     from tfreps._src.runs.run_card import run_card
 

@@ -97,7 +97,7 @@ def main(argv=None):
 def evaluate(options):
     read = [*options.data, *filter(None, [options.vectors]), *run_files(options.model)]
     check_output(options.output, options.overwrite, read)
-    from tfreps._src.inference.loading import load_as
+    from tfreps._src.inference.model_loading import load_as
     from tfreps._src.inference.text_model import TextModel
     from tfreps._src.presets.sources import local_copy
 

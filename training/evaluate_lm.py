@@ -63,7 +63,7 @@ def main(argv=None):
 
 
 def evaluate(options):
-    from tfreps._src.inference.loading import load_as
+    from tfreps._src.inference.model_loading import load_as
     from tfreps._src.inference.text_bilm import TextBiLM
     from tfreps._src.presets.sources import local_copy
     from tfreps.models import BiLMPretrainer

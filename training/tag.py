@@ -42,8 +42,9 @@ COMMAND = Command(
     __doc__,
     {
         "model": Option(
-            str, None, "Tagger: a run folder, or a published BERT model with a tag head, given by "
-            "path, name (see 'tfreps presets') or hf:// address.", required=True, metavar="MODEL",
+            str, None, "Tagger: a run folder, an export for ONNX Runtime or LiteRT, or a published "
+            "BERT model with a tag head, given by path, name (see 'tfreps presets') or hf:// "
+            "address.", required=True, metavar="MODEL",
         ),
         "text": Option(
             str, "-", "File to tag, optionally gzipped; - reads standard input.",
@@ -92,10 +93,9 @@ def tag(options):
             f"--input-format {options.input_format} cannot read standard input. Give a file after "
             "MODEL."
         )
-    from tfreps._src.inference.loading import load_as
-    from tfreps._src.inference.text_tagger import TextTagger
+    from tfreps._src.inference.loading import load_kind
 
-    trained = load_as(TextTagger, options.model)
+    trained = load_kind("a tagger", options.model)
     write = {"conll": as_columns, "json": as_json_line}[options.output_format]
     progress = make_progress("sentences")
     with written_whole(options.output) as file:

@@ -12,7 +12,7 @@ from tests.known_models import softmax
 from tests.tiny_run import VOCABULARY, make_pretrainer, make_run
 from tfreps import load
 from tfreps._src.convert import bilm_tf_checkpoint
-from tfreps._src.inference.loading import load_as
+from tfreps._src.inference.model_loading import load_as
 from tfreps.inference import TextBert, TextBiLM, TextClassifier, TextTagger
 from tfreps.models import (
     BertPretrainer,
@@ -33,7 +33,7 @@ WORDS = {"vocabulary_size": len(VOCABULARY)}
 @pytest.mark.parametrize("is_slow", [False, True])
 @pytest.mark.parametrize("policy", ["mixed_bfloat16", "float32"])
 def test_a_model_that_computes_in_bfloat16(tmp_path, monkeypatch, caplog, is_slow, policy):
-    monkeypatch.setattr("tfreps._src.inference.loading.bfloat16_is_slow", lambda: is_slow)
+    monkeypatch.setattr("tfreps._src.inference.model_loading.bfloat16_is_slow", lambda: is_slow)
     path, _ = make_run(tmp_path / "run", dtype=policy, num_layers=1)
     assert load(path).model.bilm.compute_dtype == policy.removeprefix("mixed_")
     warned = is_slow and policy != "float32"

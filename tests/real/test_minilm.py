@@ -11,7 +11,7 @@ from tests.closeness import assert_close
 from tests.real.reference import FILE, TEXTS
 from tests.real.weights import package_folder
 from tfreps.__main__ import main
-from tfreps._src.export.portable import run
+from tfreps._src.inference import run
 from tfreps.models import BertEncoder
 
 pytestmark = pytest.mark.slow

@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from tfreps._src.inference.loading import load_as
+from tfreps._src.inference.model_loading import load_as
 from tfreps._src.inference.text_bilm import TextBiLM
 from tfreps._src.models.elmo import Elmo
 from tfreps._src.text.bert.piece_indexer import PieceIndexer

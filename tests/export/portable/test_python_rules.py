@@ -8,9 +8,9 @@ import tensorflow as tf
 
 from tests import tiny_bert
 from tests.exported_models import MAKERS, make_bert, make_trained
-from tfreps._src.export.portable import run
 from tfreps._src.export.portable.portable_export import _write
 from tfreps._src.export.portable.portable_model import portable_model
+from tfreps._src.inference import run
 from tfreps._src.text.python_rules import python_pattern, python_rules
 from tfreps._src.text.token_offsets import tokenize_with_offsets
 from tfreps._src.text.tokenizers import rules_of
@@ -90,11 +90,11 @@ def test_texts_become_the_same_ids(kind, tmp_path, monkeypatch):
     signatures = open_for_export(trained)
     model = portable_model(signatures)
     _write(tmp_path, "onnx", model, b"")
-    monkeypatch.setattr(run, "onnx_function", lambda path: None)
+    monkeypatch.setitem(run.RUNTIMES, "onnx", lambda path, threads: (None, None))
     program = run.Model(tmp_path)
     for text in [*TEXTS[2:], *random_texts(15)]:
         features = model.read(tf.constant([text]))
-        read, ids = program.read(text)
+        read, ids = program.read(program.tokenize(text))
         inputs = program.inputs([ids])
         size = len(read)
         if hasattr(signatures, "_read"):

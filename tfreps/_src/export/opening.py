@@ -9,7 +9,7 @@ from tfreps._src.export.embedder_signatures import EmbedderSignatures
 from tfreps._src.export.labeling_signatures import TextSignatures
 from tfreps._src.export.signature_base import Signatures
 from tfreps._src.inference.loaded_model import LoadedModel
-from tfreps._src.inference.loading import load
+from tfreps._src.inference.model_loading import load_model
 from tfreps._src.inference.text_bert import TextBert
 from tfreps._src.inference.text_bilm import TextBiLM
 from tfreps._src.inference.text_embedder import TextEmbedder
@@ -57,7 +57,7 @@ def open_for_export(
     >>> call(text=tf.constant(["I have a dog"]))["elmo"].shape
     TensorShape([1, 4, 8])
     """
-    loaded = load(source, **options) if isinstance(source, str | os.PathLike) else source
+    loaded = load_model(source, **options) if isinstance(source, str | os.PathLike) else source
     if not isinstance(loaded, LoadedModel):
         raise ValueError(
             "`source` must be the path of a model for `tfreps.load`, or a TextTagger, "

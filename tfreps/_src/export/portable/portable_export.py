@@ -11,12 +11,12 @@ import tensorflow as tf
 
 from tfreps._src.export.export_check import SENTENCES, check_output
 from tfreps._src.export.export_folder import WARM_UP_TEXTS
-from tfreps._src.export.portable import run
 from tfreps._src.export.portable.converters import check_packages, convert, in_float32
 from tfreps._src.export.portable.portable_model import PortableModel, portable_model
 from tfreps._src.export.signature_base import Signatures
 from tfreps._src.files.atomic_files import replacing
 from tfreps._src.files.version_folders import next_version
+from tfreps._src.inference import run
 
 Format = Literal["onnx", "litert"]
 FILES: dict[Format, str] = {"onnx": "model.onnx", "litert": "model.tflite"}
@@ -160,7 +160,8 @@ def write_portable_export(
         program = run.Model(folder)
         with in_float32(models):
             difference = _largest_difference(program, model)
-        outputs = program.function(program.inputs([program.read(WARM_UP_TEXTS[0][0])[1]]))
+        _, features = program.read(program.tokenize(WARM_UP_TEXTS[0][0]))
+        outputs = program.function(program.inputs([features]))
         readme = _readme(signatures.title, base.name, format, model, outputs)
         (folder / "README.md").write_text(readme, encoding="utf-8")
     return WrittenPortableExport(base / str(version), version, len(content), difference)
@@ -199,7 +200,8 @@ def _largest_difference(program: run.Model, model: PortableModel) -> float:
     largest = 0.0
     try:
         for texts in (*WARM_UP_TEXTS, SENTENCES):
-            inputs = program.inputs([program.read(text)[1] for text in texts])
+            read = [program.read(program.tokenize(text)) for text in texts]
+            inputs = program.inputs([features for _, features in read])
             features = model.read(tf.constant(texts))
             _check_lengths(inputs, features, texts)
             found = program.function(inputs)

@@ -33,7 +33,8 @@ class PortableModel(NamedTuple):
             with the operations of the original model.
         vocabulary: list of str. The tokens or pieces in the order of their ids.
         about: dict. Entries of model.json, which `run.py` reads: `text`, `pieces` for a BERT model,
-            `names`, which are tags or labels, and `span_types` for a tagger with a tag scheme.
+            `names`, which are tags or labels, and `scheme` and `span_types` for a tagger with a
+            tag scheme.
     """
 
     kind: str
@@ -123,7 +124,7 @@ def _text_model(signatures):
     if not isinstance(model, SentenceEmbedder):
         about["names"] = trained.names
     if getattr(trained, "scheme", None) is not None:
-        about["span_types"] = model.span_types
+        about |= {"scheme": trained.scheme, "span_types": model.span_types}
     vocabulary = tokenizer.vocabulary if tokenizer else getattr(indexer.vocabulary, "tokens", [])
     read = _reader(signatures)
     return PortableModel(_kind(model), specs, _function(model), read, vocabulary, about)
@@ -219,12 +220,11 @@ def _text(
 
 def _pieces(tokenizer):
     """Returns the entry `pieces` of model.json, a dict by which `run.Model.pieces` splits text."""
-    vocabulary = tokenizer.vocabulary
     ends = tokenizer.start_id, tokenizer.separator_id
     about = {
         **tokenizer._python_steps(),
-        "ends": [[vocabulary[number], number] for number in ends],
-        "unknown": [tokenizer.unknown, tokenizer.unknown_id],
+        "ends": [tokenizer.vocabulary[number] for number in ends],
+        "unknown": tokenizer.unknown,
         "padding": tokenizer.padding_id,
         "continuation": None,
     }

@@ -17,67 +17,95 @@ import sys
 
 import numpy as np
 
-BATCH = 8  # maximum number of texts in a call of the model
+BATCH_TOKENS = 1024  # maximum number of tokens in a call of the model, padding included
+LINES = 8  # number of lines of standard input that are read before their answers are printed
 BOUNDARIES = {"<S>": [257], "</S>": [258]}  # character ids of the ends of a sentence
 SPAN = "types", "starts", "ends", "confidences"
 
 
 class Model:
-    """Model in a folder. A call with a list of texts returns a list of one dict per text."""
+    """Model in a folder. A call with a list of texts returns a list of one dict per text.
 
-    def __init__(self, folder):
+    `threads` is the number of CPU threads; by default, the runtime chooses it.
+    """
+
+    def __init__(self, folder, threads=None):
         self.folder = folder = pathlib.Path(folder)
         self.about = json.loads((folder / "model.json").read_text(encoding="utf-8"))
         lines = (folder / "vocabulary.txt").read_bytes().decode("utf-8").split("\n")[:-1]
         self.ids = {token: number for number, token in enumerate(lines)}
-        start = onnx_function if self.about["format"] == "onnx" else litert_function
-        self.function = start(str(folder / self.about["file"]))
+        start = RUNTIMES[self.about["format"]]
+        self.session, self.function = start(str(folder / self.about["file"]), threads)
         kinds = {"tagger": self.tagged, "classifier": self.classified}
         self.answer = kinds.get(self.about["kind"], self.embedded)
         self.makers = {
             "token_ids": self.token_id,
             "character_ids": self.character_ids,
-            "piece_ids": lambda word: [number for _, number in self.pieces(word) or [self.unknown]],
+            "piece_ids": self.piece_ids,
         }
+        self.num_truncated = 0  # number of texts of which the model did not read all tokens
         if "pieces" in self.about:
-            self.unknown = tuple(self.about["pieces"]["unknown"])
+            self.unknown = self.about["pieces"]["unknown"]
             self.replaced = str.maketrans(self.about["pieces"]["replaced"])
 
     def __call__(self, texts):
         if isinstance(texts, str):
             raise TypeError("Expected a list of texts; got a single string. Pass [text] instead.")
-        answers = []
-        for first in range(0, len(texts), BATCH):
-            block = texts[first : first + BATCH]
-            read = [self.read(text) for text in block]
-            outputs = self.function(self.inputs([features for _, features in read]))
-            for row, (text, (tokens, _)) in enumerate(zip(block, read, strict=True)):
-                found = {name: output[row] for name, output in outputs.items()}
-                answers.append({"text": text, **self.answer(text, tokens, found)})
-        return answers
+        return [{"text": text, **self.answer(text, *more)} for text, *more in self.rows(texts)]
 
-    def read(self, text):
-        """Returns a list of the tokens of a text, and a dict of the features of the tokens.
+    def rows(self, texts):
+        """Calls the model in batches of texts of similar length.
+
+        `texts` is a list of texts or lists of tokens. Returns a list of tuples: the text, its
+        tokens, and a dict of its outputs, which are arrays that may end with padding.
+        """
+        split = [self.tokenize(text) if isinstance(text, str) else list(text) for text in texts]
+        read = [self.read(tokens) for tokens in split]
+        order = sorted(range(len(read)), key=lambda number: len(read[number][0]))
+        rows = {}
+        for batch in batches(order, [len(tokens) for tokens, _ in read]):
+            outputs = self.function(self.inputs([read[number][1] for number in batch]))
+            for row, number in enumerate(batch):
+                found = {name: output[row] for name, output in outputs.items()}
+                rows[number] = texts[number], read[number][0], found
+        return [rows[number] for number in range(len(read))]
+
+    def tokenize(self, text):
+        """Returns a list of the tokens of a text; for most BERT models, of its pieces."""
+        about = self.about["text"]
+        text = about["before"] + text
+        if about["rules"] is None:  # the model is a BERT model, which reads pieces
+            start, separator = self.about["pieces"]["ends"]
+            pieces = self.pieces(text)
+            kept = pieces[: about["max_tokens"]]
+            self.num_truncated += len(kept) < len(pieces)
+            return [start, *kept, separator]
+        for pattern, new in about["rules"]:
+            text = re.sub(pattern, new, text)
+        return text.split()
+
+    def read(self, tokens):
+        """Returns a list of the tokens that the model reads, and a dict of their features.
 
         The dict maps the name of each feature to a list, which contains a list of ids for each
         token.
         """
         about = self.about["text"]
-        text, longest = about["before"] + text, about["max_tokens"]
-        if about["rules"] is None:  # the model is a BERT model, which reads pieces
-            start, separator = self.about["pieces"]["ends"]
-            pieces = [start, *self.pieces(text)[:longest], separator]
-            return [piece for piece, _ in pieces], {"token_ids": [[n] for _, n in pieces]}
-        for pattern, new in about["rules"]:
-            text = re.sub(pattern, new, text)
-        tokens = text.split()
+        longest = about["max_tokens"]
+        if about["rules"] is None:
+            unknown = self.ids[self.unknown]
+            return tokens, {"token_ids": [[self.ids.get(piece, unknown)] for piece in tokens]}
         makers = {name: self.makers[name] for name in self.about["inputs"] if name in self.makers}
         features = {name: [make(token) for token in tokens] for name, make in makers.items()}
         ends = np.cumsum([len(ids) for ids in features.get("piece_ids", [[0]] * len(tokens))])
-        tokens = tokens if longest is None else tokens[: int(np.sum(ends <= longest))]
+        if longest is not None:
+            kept = tokens[: int(np.sum(ends <= longest))]
+            self.num_truncated += len(kept) < len(tokens)
+            tokens = kept
         added = 2 if "piece_ids" in features else 0  # pieces at the start and the end of the text
         size, limit = ends[len(tokens) - 1] + added if tokens else 0, about["limit"]
         if limit and size > limit:
+            text = " ".join(tokens)
             raise ValueError(
                 f"Expected at most {limit} tokens or pieces; got {size}: {text!r}. Split the text."
             )
@@ -85,7 +113,7 @@ class Model:
 
     def token_id(self, token):
         if "pieces" in self.about:
-            return self.makers["piece_ids"](token)[:1]
+            return self.piece_ids(token)[:1]
         about = self.about["text"]
         token = token.lower() if about["lowercase"] else token
         token = re.sub(about["digits"], "0", token) if about["digits"] else token
@@ -99,8 +127,11 @@ class Model:
         own = [byte + 1 for byte in token.encode("utf-8", "ignore")[: size - 2]]
         return ([259, *BOUNDARIES.get(token, own), 260] + [261] * size)[:size]
 
+    def piece_ids(self, word):
+        return [self.ids[piece] for piece in self.pieces(word) or [self.unknown]]
+
     def pieces(self, text):
-        """Splits a text into the pieces of a BERT model; returns a list of (piece, id)."""
+        """Returns a list of the pieces into which a BERT model splits a text."""
         about = self.about["pieces"]
         text = re.sub(about["dropped"], "", text).translate(self.replaced)
         words = re.findall(about["word"], text, re.DOTALL)
@@ -108,10 +139,10 @@ class Model:
             return [piece for word in words for piece in self.word_pieces(word)]
         number = about["number"]
         words = [number if number and "0" <= word[0] <= "9" else word for word in words]
-        return [(word, self.ids[word]) if word in self.ids else self.unknown for word in words]
+        return [word if word in self.ids else self.unknown for word in words]
 
     def word_pieces(self, word):
-        """Splits a word from its start into the longest pieces; returns a list of (piece, id)."""
+        """Splits a word from its start into the longest pieces; returns a list of str."""
         about, pieces, start = self.about["pieces"], [], 0
         while start < len(word):
             prefix = about["continuation"] if start else ""
@@ -119,7 +150,7 @@ class Model:
             end = next((end for end in ends if prefix + word[start:end] in self.ids), None)
             if end is None or len(word) > about["max_characters_per_word"]:
                 return [self.unknown]
-            pieces.append((prefix + word[start:end], self.ids[prefix + word[start:end]]))
+            pieces.append(prefix + word[start:end])
             start = end
         return pieces
 
@@ -138,16 +169,18 @@ class Model:
         shares = found["confidences"][: len(tokens)].tolist()
         answer = {"tokens": tokens, "tags": tags, "confidences": shares}
         if "span_types" in found:
-            offsets = token_offsets(text, tokens)
+            offsets = token_offsets(text, tokens) if isinstance(text, str) else None
             spans = zip(*(found[f"span_{name}"].tolist() for name in SPAN), strict=True)
             answer["spans"] = [self.span(text, offsets, *span) for span in spans if span[2] > 0]
         return answer
 
     def span(self, text, offsets, kind, start, end, confidence):
-        first, last = offsets[start][0], offsets[end - 1][1]
+        """Returns a span as a dict; `text` is a list of tokens if `offsets` is None."""
+        first, last = (offsets[start][0], offsets[end - 1][1]) if offsets else (None, None)
+        part = text[first:last] if offsets else " ".join(text[start:end])
         place = {"start": start, "end": end, "start_char": first, "end_char": last}
         kind = self.about["span_types"][kind]
-        return {"type": kind, **place, "text": text[first:last], "confidence": confidence}
+        return {"type": kind, **place, "text": part, "confidence": confidence}
 
     def classified(self, text, tokens, found):
         shares = dict(zip(self.about["names"], found["probabilities"].tolist(), strict=True))
@@ -156,6 +189,22 @@ class Model:
 
     def embedded(self, text, tokens, found):
         return {"vectors": found["vectors" if "vectors" in found else "default"].tolist()}
+
+
+def batches(order, lengths):
+    """Yields lists of numbers of texts, from the shortest text on.
+
+    `lengths[number]` is the number of tokens of a text. The texts of a list have at most
+    `BATCH_TOKENS` tokens, padding included, unless it contains a single text.
+    """
+    batch = []
+    for number in order:
+        if batch and (len(batch) + 1) * lengths[number] > BATCH_TOKENS:
+            yield batch
+            batch = []
+        batch.append(number)
+    if batch:
+        yield batch
 
 
 def token_offsets(text, tokens):
@@ -185,19 +234,24 @@ def padded(rows, length, width, padding):
     return array[..., 0] if width is None else array
 
 
-def onnx_function(path):
+def start_onnxruntime(path, threads):
     import onnxruntime
 
-    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads or 0
+    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
     names = [output.name for output in session.get_outputs()]
-    return lambda inputs: dict(zip(names, session.run(names, inputs), strict=True))
+    return session, lambda inputs: dict(zip(names, session.run(names, inputs), strict=True))
 
 
-def litert_function(path):
+def start_litert(path, threads):
     from ai_edge_litert.interpreter import Interpreter
 
-    runner = Interpreter(path).get_signature_runner()
-    return lambda inputs: runner(**inputs)
+    runner = Interpreter(path, num_threads=threads).get_signature_runner()
+    return runner, lambda inputs: runner(**inputs)
+
+
+RUNTIMES = {"onnx": start_onnxruntime, "litert": start_litert}
 
 
 def main(arguments):
@@ -205,7 +259,7 @@ def main(arguments):
         stream.reconfigure(encoding="utf-8", errors="surrogateescape")
     model = Model(pathlib.Path(__file__).parent)
     texts = iter(arguments) if arguments else (line.rstrip("\r\n") for line in sys.stdin)
-    while block := list(itertools.islice(texts, BATCH)):
+    while block := list(itertools.islice(texts, LINES)):
         for answer in model(block):
             print(json.dumps(answer, ensure_ascii=False), flush=True)
 
