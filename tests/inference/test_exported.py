@@ -111,6 +111,9 @@ def test_options_that_do_not_apply(tagger):
         (folder / "3" / "model.json").write_text(json.dumps({**about, **change}))
         with pytest.raises(ValueError, match="was not written by this version of tfreps"):
             tfreps.load(folder)
+    (folder / "3" / "model.onnx").unlink()  # a model.json alone is not an export
+    with pytest.raises(ValueError, match="contains no model that can be loaded"):
+        tfreps.load(folder / "3")
     with pytest.raises(
         ValueError, match="`num_threads` applies only to exports .*; nowhere is none"
     ):

@@ -36,10 +36,7 @@ def test_two_workers_train_like_one_process(tmp_path):
     assert done.stdout.count("Wrote ") == 1  # only worker 0 prints
     results = [json.loads((tmp_path / r / "results.json").read_text()) for r in ("one", "two")]
     measured = [found["validation"] for found in results]
-    for name in (
-        "calibration_error",
-        "temperature",
-    ):  # of scores, which differ by rounding
+    for name in ("calibration_error", "temperature"):  # of scores, which differ by rounding
         assert_close(measured[1].pop(name), measured[0].pop(name))
     assert measured[0] == measured[1]
     names = [sorted(p.name for p in (tmp_path / run).iterdir()) for run in ("one", "two")]

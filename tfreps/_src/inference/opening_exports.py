@@ -34,9 +34,14 @@ def find_export(source: str | os.PathLike[str]) -> pathlib.Path | None:
     if not isinstance(source, str | os.PathLike):
         return None
     path = pathlib.Path(source)
-    if path.is_dir() and not (path / MODEL_JSON).is_file() and versions_of(path):
+    if path.is_dir() and not _is_export(path) and versions_of(path):
         path = version_folder(path)
-    return path if (path / MODEL_JSON).is_file() else None
+    return path if _is_export(path) else None
+
+
+def _is_export(folder: pathlib.Path) -> bool:
+    # A model.json alone may belong to another library, such as TensorFlow.js.
+    return (folder / MODEL_JSON).is_file() and any((folder / name).is_file() for name in FILES)
 
 
 def open_export(
