@@ -277,7 +277,8 @@ class BiLM(AnyBiLM):
 def _check(model):
     check_integers(3, max_characters=model.max_characters)
     if model.vocabulary_size is not None:
-        check_integers(1, vocabulary_size=model.vocabulary_size)
+        sizes = {name: getattr(model, name) for name in ("vocabulary_size", "projection_dim")}
+        check_integers(1, **sizes)
         boundaries = model.sentence_start_id, model.sentence_end_id
         if not all(1 <= id_ <= model.vocabulary_size for id_ in boundaries):
             raise ValueError(
