@@ -1,6 +1,6 @@
 """StoredWeights: stores the weights of an export in fewer bits, or as constants of its graphs."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal
 
 import keras
@@ -153,6 +153,22 @@ class StoredWeights:
         return [variable for handle, variable in variables.items() if handle in captured]
 
 
+def int8_values(array: np.ndarray, axes: Iterable[int]) -> tuple[np.ndarray, np.ndarray]:
+    """Rounds an array to integers from -127 to 127 times a scale.
+
+    Args:
+        array: float array of any shape.
+        axes: iterable of int. The axes along which all values have the same scale.
+
+    Returns:
+        tuple `(values, scale)`. The integers, int8 with the shape of `array`, and the scale,
+        float32, with length 1 along `axes`.
+    """
+    largest = np.abs(array).max(axis=tuple(axes), keepdims=True)
+    scale = np.where(largest > 0, largest, 1.0) / 127
+    return np.rint(array / scale).astype("int8"), scale.astype("float32")
+
+
 class _Rounded(tf.Module):
     """Array that is stored in fewer bits; a call without arguments returns it as float32."""
 
@@ -163,10 +179,8 @@ class _Rounded(tf.Module):
             axes = (
                 range(1, array.ndim) if array.shape[0] > array.shape[-1] else range(array.ndim - 1)
             )
-            largest = np.abs(array).max(axis=tuple(axes), keepdims=True)
-            scale = np.where(largest > 0, largest, 1.0) / 127
-            array = np.rint(array / scale)
-            self.scale = tf.Variable(scale.astype("float32"), trainable=False)
+            array, scale = int8_values(array, axes)
+            self.scale = tf.Variable(scale, trainable=False)
         self.values = tf.Variable(tf.cast(array, kind), trainable=False)
 
     def __call__(self) -> tf.Tensor:

@@ -12,6 +12,8 @@ import tensorflow as tf
 from tfreps._src.export.export_check import SENTENCES, check_output
 from tfreps._src.export.export_folder import WARM_UP_TEXTS
 from tfreps._src.export.portable.converters import check_packages, convert, in_float32
+from tfreps._src.export.portable.int8_changes import MAX_CHANGE, TEXTS, int8_changes
+from tfreps._src.export.portable.int8_weights import with_int8_weights
 from tfreps._src.export.portable.portable_model import PortableModel, portable_model
 from tfreps._src.export.signature_base import Signatures
 from tfreps._src.files.atomic_files import replacing
@@ -84,17 +86,25 @@ class WrittenPortableExport(NamedTuple):
         version: int. Number of the version.
         size: int. Size of the model in bytes.
         difference: float. Largest difference between an output of the runtime and the same output
-            of the original model, for a few texts.
+            of the original model, for a few texts, both in float32.
+        changes: str. Message that describes how the outputs change because the weights are stored
+            as int8. It is empty for float32.
     """
 
     folder: pathlib.Path
     version: int
     size: int
     difference: float
+    changes: str = ""
 
 
 def write_portable_export(
-    signatures: Signatures, base: str | os.PathLike[str], format: Format = "onnx"
+    signatures: Signatures,
+    base: str | os.PathLike[str],
+    format: Format = "onnx",
+    weight_dtype: Literal["float32", "int8"] = "float32",
+    check_texts: Sequence[str] = TEXTS,
+    max_change: float = MAX_CHANGE,
 ) -> WrittenPortableExport:
     """Writes the next version of a model for ONNX Runtime or LiteRT, which need no TensorFlow.
 
@@ -106,8 +116,9 @@ def write_portable_export(
             README.md                     the inputs and outputs
 
     The model accepts any number of texts and tokens, uses only operations that the runtime itself
-    has, and computes in float32. The version is created only if the runtime and the original model
-    give the same outputs for a few texts.
+    has, and computes in float32, except for matrix multiplications with int8 weights. The version
+    is created only if the runtime and the original model give the same outputs in float32 for a few
+    texts, and if int8 weights change the outputs for `check_texts` by at most `max_change`.
 
     Args:
         signatures: Result of `open_for_export`.
@@ -115,20 +126,35 @@ def write_portable_export(
         format: str. `"onnx"` for ONNX Runtime, or `"litert"` for LiteRT, the former TensorFlow
             Lite. The extra of tfreps with this name installs what the conversion needs. Defaults to
             `"onnx"`.
+        weight_dtype: str. `"float32"`, or `"int8"` for an ONNX file of about a quarter of the size
+            whose matrix multiplications are faster, but rounded. Defaults to `"float32"`.
+        check_texts: sequence of str. Texts for which the outputs with int8 weights are compared
+            with those in float32. Texts of the task of the model are best. Defaults to a few
+            English and Chinese sentences.
+        max_change: float. Largest change of the outputs that is accepted: the share of tokens whose
+            tags change, the share of texts whose labels change, or 1 minus the mean cosine
+            similarity of the vectors of texts. Defaults to 0.05.
 
     Returns:
-        named tuple `(folder, version, size, difference)`: the `pathlib.Path` of the version and its
-        number, the size of the model in bytes, and the largest difference that the comparison
-        found.
+        named tuple `(folder, version, size, difference, changes)`: the `pathlib.Path` of the
+        version and its number, the size of the model in bytes, the largest difference that the
+        comparison found, and a message with the changes of the outputs by int8 weights.
 
     Raises:
         ValueError: If `format` is unknown, a package for it is not installed, `base` is a file,
             `base` contains SavedModels, the model reads token ids and has no vocabulary, a token of
-            the vocabulary contains a line feed, the model contains a `ManyLangsBiLM`, or the
-            outputs differ.
+            the vocabulary contains a line feed, the model contains a `ManyLangsBiLM`, the outputs
+            differ, `weight_dtype` does not exist for the format, no weights can be stored as int8,
+            or int8 weights change the outputs by more than `max_change`.
     """
     if format not in FILES:
         raise ValueError(f"`format` must be one of {', '.join(map(repr, FILES))}; got {format!r}.")
+    known = ["float32", "int8"] if format == "onnx" else ["float32"]
+    if weight_dtype not in known:
+        raise ValueError(
+            f"`weight_dtype` must be {' or '.join(known)} for the format {format!r}; got "
+            f"{weight_dtype!r}. Choose another type or format."
+        )
     check_packages(format)
     base = pathlib.Path(base)
     if base.is_file():
@@ -160,11 +186,18 @@ def write_portable_export(
         program = run.Model(folder)
         with in_float32(models):
             difference = _largest_difference(program, model)
+        changes = ""
+        if weight_dtype == "int8":
+            content = with_int8_weights(content)
+            (folder / FILES[format]).write_bytes(content)
+            program, wide = run.Model(folder), program
+            changes = int8_changes(wide, program, check_texts, max_change)
         _, features = program.read(program.tokenize(WARM_UP_TEXTS[0][0]))
         outputs = program.function(program.inputs([features]))
-        readme = _readme(signatures.title, base.name, format, model, outputs)
+        title = signatures.title + (", with int8 weights" if changes else "")
+        readme = _readme(title, base.name, format, model, outputs)
         (folder / "README.md").write_text(readme, encoding="utf-8")
-    return WrittenPortableExport(base / str(version), version, len(content), difference)
+    return WrittenPortableExport(base / str(version), version, len(content), difference, changes)
 
 
 def _write(folder: pathlib.Path, format: Format, model: PortableModel, content: bytes) -> None:
