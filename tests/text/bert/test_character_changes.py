@@ -4,16 +4,15 @@ import tensorflow as tf
 from tfreps._src.text.bert.character_changes import CharacterChanges
 from tfreps._src.text.bert.character_classes import replacements
 
-CHARACTERS = [chr(c) for c in range(1, 0x110000) if not 0xD800 <= c < 0xE000]
-
 
 @pytest.mark.slow
 def test_every_character_there_is():
-    texts = [f"x{c}y" for c in CHARACTERS]
+    characters = [chr(c) for c in range(1, 0x110000) if not 0xD800 <= c < 0xE000]
+    texts = [f"x{c}y" for c in characters]
     for lowercase, strip in ((True, True), (True, False), (False, True), (False, False)):
         new = replacements(lowercase, strip)
         changes = CharacterChanges(new, lowercase=lowercase)
-        expected = [f"x{new.get(c, c)}y".encode() for c in CHARACTERS]
+        expected = [f"x{new.get(c, c)}y".encode() for c in characters]
         assert changes(tf.constant(texts)).numpy().tolist() == expected
 
 

@@ -1,5 +1,6 @@
 """Classes and replacements of all characters equal those of the package `tokenizers`."""
 
+import functools
 import re
 import unicodedata
 
@@ -11,7 +12,10 @@ from tokenizers.pre_tokenizers import BertPreTokenizer
 from tfreps._src.text.bert import character_classes
 from tfreps._src.text.bert.character_classes import CHINESE, python_class, re2_class, token_pattern
 
-CHARACTERS = [chr(c) for c in range(0x110000) if not 0xD800 <= c < 0xE000]
+
+@functools.cache
+def all_characters():
+    return [chr(c) for c in range(0x110000) if not 0xD800 <= c < 0xE000]
 
 
 def members(ranges):
@@ -21,19 +25,19 @@ def members(ranges):
 def normalized(**switches):
     off = dict.fromkeys(["clean_text", "handle_chinese_chars", "strip_accents", "lowercase"], False)
     normalizer = BertNormalizer(**{**off, **switches})
-    return {c: normalizer.normalize_str(c) for c in CHARACTERS}
+    return {c: normalizer.normalize_str(c) for c in all_characters()}
 
 
 @pytest.mark.slow
 def test_classes_are_those_of_the_library_tokenizers():
     cleaned = normalized(clean_text=True)
-    assert members(character_classes.controls()) == {c for c in CHARACTERS if not cleaned[c]}
-    assert members(character_classes.spaces()) == {c for c in CHARACTERS if cleaned[c] == " "}
-    assert members(character_classes.white_space()) == {c for c in CHARACTERS if c.isspace()}
+    assert members(character_classes.controls()) == {c for c in all_characters() if not cleaned[c]}
+    assert members(character_classes.spaces()) == {c for c in all_characters() if cleaned[c] == " "}
+    assert members(character_classes.white_space()) == {c for c in all_characters() if c.isspace()}
     apart = normalized(handle_chinese_chars=True)
-    assert members(CHINESE) == {c for c in CHARACTERS if apart[c] != c}
+    assert members(CHINESE) == {c for c in all_characters() if apart[c] != c}
     split = BertPreTokenizer().pre_tokenize_str
-    marks = {c for c in CHARACTERS if len(split(f"a{c}a")) == 3}
+    marks = {c for c in all_characters() if len(split(f"a{c}a")) == 3}
     assert members(character_classes.punctuation()) == marks
 
 
@@ -63,7 +67,7 @@ def test_replacements_are_those_of_the_library_tokenizers(lowercase, strip):
 def test_one_class_in_two_kinds_of_regular_expressions():
     ranges = (*CHINESE, (0x21, 0x2F), (0x5B, 0x60), (0xFFFD, 0xFFFD))
     inside = members(ranges)
-    texts = [c for c in CHARACTERS if ord(c) % 7 == 0 or c in inside]
+    texts = [c for c in all_characters() if ord(c) % 7 == 0 or c in inside]
     python = [bool(re.fullmatch(f"[{python_class(ranges)}]", c)) for c in texts]
     graph = tf.strings.regex_full_match(texts, f"[{re2_class(ranges)}]")
     assert graph.numpy().tolist() == python
