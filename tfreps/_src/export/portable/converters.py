@@ -17,14 +17,17 @@ OPSET = 18  # version of the ONNX operator set
 PACKAGES = {"onnx": ("tf2onnx", "onnxruntime"), "litert": ("ai_edge_litert",)}
 
 
-def convert(format: str, model: PortableModel, models: Sequence[keras.Model]) -> bytes:
+def convert(
+    format: str, model: PortableModel, models: Sequence[keras.Model], opset: int = OPSET
+) -> bytes:
     """Converts a model to the contents of an ONNX or LiteRT file.
 
     `format` is `"onnx"` or `"litert"`, and `models` are the Keras models that `model` calls, with
-    the weights. While they are converted, the models compute in float32.
+    the weights. While they are converted, the models compute in float32. `opset` is the version of
+    the ONNX operator set.
     """
     with in_float32(models):
-        return {"onnx": _to_onnx, "litert": _to_litert}[format](model, models)
+        return _to_onnx(model, models, opset) if format == "onnx" else _to_litert(model, models)
 
 
 def check_packages(format: str) -> None:
@@ -53,7 +56,7 @@ def in_float32(models: Sequence[keras.Model]) -> Iterator[None]:
             part.dtype_policy = policy
 
 
-def _to_onnx(model, models):
+def _to_onnx(model, models, opset):
     import tf2onnx
 
     names = list(model.specs)
@@ -65,8 +68,23 @@ def _to_onnx(model, models):
     initializers = tf.compat.v1.get_collection_ref(tf.compat.v1.GraphKeys.TABLE_INITIALIZERS)
     initializers[:] = [each for each in initializers if each is not None]
     specs = list(model.specs.values())
-    found, _ = tf2onnx.convert.from_function(function, input_signature=specs, opset=OPSET)
+    found, _ = tf2onnx.convert.from_function(
+        function, input_signature=specs, opset=opset, custom_rewriter=[_without_products]
+    )
     return found.SerializeToString()
+
+
+def _without_products(graph, operations):
+    """Rewriter of tf2onnx that converts `tf.where` to Where.
+
+    By default, tf2onnx multiplies both values by the condition, so that NaN and infinity in the
+    value that is not selected make the result NaN.
+    """
+    del graph
+    for operation in operations:
+        if operation.type in ("Select", "SelectV2"):
+            operation.set_attr("handles_nan", True)
+    return operations
 
 
 def _to_litert(model, models):

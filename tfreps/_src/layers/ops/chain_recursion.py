@@ -195,7 +195,7 @@ def k_best_paths(chain, k):
 
     def back(state, scores):
         (suffix,) = state  # [B, S, k]
-        onward = tf.reshape(scores[..., None] + suffix, [batch, 1, states * k])
+        onward = tf.reshape(tf.expand_dims(scores, 2) + suffix, [batch, 1, states * k])
         into = tf.repeat(chain.steps, k, axis=1)  # [from, to * k]
         suffix, choices = tf.math.top_k(into + onward, k)  # [B, S, k]
         return (suffix,), (choices,)
