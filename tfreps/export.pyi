@@ -1,3 +1,4 @@
+from ._src.export.decoder.decoder_export import write_decoder as write_decoder
 from ._src.export.export_check import check_export as check_export
 from ._src.export.export_folder import write_export as write_export
 from ._src.export.opening import open_for_export as open_for_export

@@ -45,6 +45,7 @@ TASKS = {
         "publish": ("training.publish", "uploads a trained model, or writes it into a folder"),
         "convert": ("training.convert", "converts published weights to run folders and back"),
         "export": ("serving.export", "exports a run as a SavedModel that takes raw strings"),
+        "export-decoder": ("serving.export_decoder", "exports a decoder of the scores of tags"),
         "predict": ("serving.predict", "prints the outputs of an exported SavedModel"),
         "serve": ("serving.serve", "serves SavedModels over gRPC and REST"),
         "query": ("serving.query", "queries a served model and prints its outputs"),
