@@ -21,7 +21,7 @@ SLOW = {
         "data.masked_lm.masked_lm_batches",
         "export.bilm_signatures",
         "export.opening",
-        "inference.loading",
+        "loading",
         "inference.sentence_encoder",
         "inference.text_bert",
         "inference.text_bilm",

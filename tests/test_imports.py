@@ -9,8 +9,8 @@ import pytest
 from tests.conftest import CHECKOUT
 
 # Maps each package of tfreps/_src to the other packages that its files may import, at the top of a
-# file or inside a function. Subfolders belong to their package. `addresses` and `backend` are
-# single files. The rows below `cli` are those of the wings.
+# file or inside a function. Subfolders belong to their package. `addresses`, `backend` and
+# `loading` are single files. The rows below `cli` are those of the wings.
 MAY_IMPORT = {
     "files": set(),
     "text": {"files"},
@@ -26,7 +26,8 @@ MAY_IMPORT = {
     "presets": {"files"},
     "runs": {"convert", "files", "models", "optimizers", "presets", "text"},
     "inference": {"convert", "data", "files", "layers", "models", "presets", "runs", "text"},
-    "export": {"files", "inference", "layers", "models", "runs", "text"},
+    "export": {"files", "inference", "layers", "models", "presets", "runs", "text"},
+    "loading": {"export", "inference"},
     "cli": {"addresses", "data", "files", "text"},
     "addresses": set(),
     "backend": set(),

@@ -15,7 +15,7 @@ from . import serving as serving
 from . import tags as tags
 from . import text as text
 from . import training as training
-from ._src.inference.loading import load as load
+from ._src.loading import load as load
 from ._src.models.precision import choose_precision as choose_precision
 
 __version__: str

@@ -1,7 +1,8 @@
 from ._src.inference.embeddings_file import EmbeddingsFile as EmbeddingsFile
+from ._src.inference.exported import ExportedBert as ExportedBert
+from ._src.inference.exported import ExportedBiLM as ExportedBiLM
 from ._src.inference.exported import ExportedClassifier as ExportedClassifier
 from ._src.inference.exported import ExportedEmbedder as ExportedEmbedder
-from ._src.inference.exported import ExportedEncoder as ExportedEncoder
 from ._src.inference.exported import ExportedModel as ExportedModel
 from ._src.inference.exported import ExportedTagger as ExportedTagger
 from ._src.inference.outputs import ClassifiedText as ClassifiedText

@@ -17,6 +17,7 @@ from tfreps._src.cli.progress import make_progress
 from tfreps._src.cli.text_streams import line_limit, read_texts
 from tfreps._src.files.atomic_files import written_whole
 from tfreps._src.runs.run_folder import run_files
+from tfreps.training.options.engine import ENGINE, needs_tensorflow
 
 TEXTS_AT_ONCE = 1024
 COMMAND = Command(
@@ -24,9 +25,9 @@ COMMAND = Command(
     __doc__,
     {
         "model": Option(
-            str, None, "Classifier: a run folder, an export for ONNX Runtime or LiteRT, or a "
-            "published BERT model with a label head, given by path, name (see 'tfreps presets') or "
-            "hf:// address.", required=True, metavar="MODEL",
+            str, None, "Classifier: a run folder, an export, or a published BERT model with a "
+            "label head, given by path, name (see 'tfreps presets') or hf:// address.",
+            required=True, metavar="MODEL",
         ),
         "text": Option(
             str, "-", "File with one text per line, optionally gzipped; - reads standard input.",
@@ -35,6 +36,7 @@ COMMAND = Command(
     },
     [
         Group("input", "Limits of the texts.", {"max_line_bytes": line_limit(200_000)}),
+        Group("speed", "Engine of the model.", {"engine": ENGINE}),
         Group("output", "File and format of the labels.", {
             "output": OUTPUT,
             "overwrite": OVERWRITE,
@@ -55,6 +57,7 @@ COMMAND = Command(
         "tfreps classify runs/reviews texts.txt --output-format json --output labeled.jsonl",
         "tfreps classify runs/reviews texts.txt --threshold validation",
     ),
+    tensorflow=needs_tensorflow,
 )  # fmt: skip
 
 
@@ -64,9 +67,9 @@ def main(argv=None):
 
 def classify(options):
     check_output(options.output, options.overwrite, [options.text, *run_files(options.model)])
-    from tfreps._src.inference.loading import load_kind
+    from tfreps._src.loading import load_kind
 
-    trained = load_kind("a classifier", options.model)
+    trained = load_kind("a classifier", options.model, options.engine)
     threshold = threshold_of(options, trained)
     write = {"tab": as_columns, "json": as_json_line}[options.output_format]
     progress = make_progress("texts")
@@ -95,7 +98,7 @@ def threshold_of(options, trained):
 
         found = None
         if trained.run:
-            found = threshold_of_results(trained.run.results(), trained.model.temperature)
+            found = threshold_of_results(trained.run.results(), trained.temperature)
         if found is None:
             raise ValueError(
                 "--threshold validation needs the threshold that was best on the validation data, "

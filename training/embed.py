@@ -16,6 +16,8 @@ and 2 write the vectors of the original's --output_layer -1, 0, 1 and 2.
 The data set `sentence_to_index` maps each sentence to the name of its array, and `token_digests`
 identifies the tokens of each sentence. --resume continues after an interruption. Published biLMs
 that read token ids need --vocabulary FILE, which contains the token of each id.
+
+The model may also be an export of such a model; --batch-tokens and --cache are then ignored.
 """
 
 import collections
@@ -35,6 +37,7 @@ from tfreps._src.cli.tagged_files import COLUMNS, TEXT_OR_TAGGED, read_tagged_fi
 from tfreps._src.data.text_files import stream_lines
 from tfreps._src.files.atomic_files import is_stream
 from tfreps._src.runs.run_folder import run_files
+from tfreps.training.options.engine import ENGINE
 
 # Options that apply only to a biLM, only to vectors of tokens or pieces, and only to texts.
 ONLY_BILM = {
@@ -58,8 +61,8 @@ COMMAND = Command(
     {
         "model": bilm_options.MODEL._replace(
             about="Model that computes the vectors: a biLM, a BERT model or a text embedder, as "
-            "a run folder or a published model, given by path, name (see 'tfreps presets') or "
-            "hf:// address.",
+            "a run folder, an export or a published model, given by path, name (see 'tfreps "
+            "presets') or hf:// address.",
         ),
         "text": Option(
             str, None, "Text file with one text or tokenized sentence per line (UTF-8), or a file "
@@ -121,7 +124,8 @@ COMMAND = Command(
                 "sentences.",
             ),
         }),
-        Group("speed", "Memory and speed.", {
+        Group("speed", "Memory, speed and engine.", {
+            "engine": ENGINE._replace(excludes="prompt"),
             "batch_tokens": Option(
                 int, 4096, "Maximum number of tokens in a batch, padding and sentence boundaries "
                 "included.", at_least=1,
@@ -152,13 +156,18 @@ def embed(options):
         check_overwrite(options.output, options.overwrite, inputs(options))
 
     from tfreps import load
+    from tfreps._src.inference.exported import ExportedBert, ExportedBiLM, ExportedEmbedder
     from tfreps._src.inference.text_bert import TextBert
     from tfreps._src.inference.text_bilm import TextBiLM
     from tfreps._src.inference.text_embedder import TextEmbedder
 
-    found = load(path, **how)
-    kinds = {TextBiLM: embed_tokens, TextBert: embed_pieces, TextEmbedder: embed_lines}
-    write_vectors = next((write for kind, write in kinds.items() if isinstance(found, kind)), None)
+    found = load(path, engine=options.engine, **how)
+    writers = {
+        embed_tokens: (TextBiLM, ExportedBiLM),
+        embed_pieces: (TextBert, ExportedBert),
+        embed_lines: (TextEmbedder, ExportedEmbedder),
+    }
+    write_vectors = next((w for w, kinds in writers.items() if isinstance(found, kinds)), None)
     if write_vectors is None:
         raise ValueError(
             "MODEL must be a biLM, a BERT model without a head, or a text embedder; "
@@ -175,10 +184,12 @@ def embed(options):
 
 def embed_lines(options, found):
     """Writes the vectors of a text embedder to --output, one vector per line of raw text."""
+    from tfreps._src.inference.text_embedder import TextEmbedder
     from tfreps._src.inference.write_vectors import check_suffix, write_vectors
 
     check_suffix(options.output)
-    check_unused(options, found, {*ONLY_BILM, *ONLY_TOKENS})
+    prompt = {"prompt": options.prompt} if isinstance(found, TextEmbedder) else {}
+    check_unused(options, found, {*ONLY_BILM, *ONLY_TOKENS, *({} if prompt else ONLY_TEXTS)})
     count = sum(1 for _ in stream_lines(options.text))
     if not count:
         raise ValueError(f"FILE must contain at least one line; {options.text} has none.")
@@ -186,10 +197,10 @@ def embed_lines(options, found):
 
     def blocks():
         for block in blocks_of_lines(options):
-            yield found.embed(block, options.prompt).vectors
+            yield found.embed(block, **prompt).vectors
             progress(len(block))
 
-    shape = count, found.model.vector_dim
+    shape = count, found.vector_dim
     write_vectors(options.output, blocks(), shape, options.dtype)
     if found.num_truncated:
         print(found.truncation_message())
@@ -209,7 +220,7 @@ def embed_pieces(options, found):
     check_unused(options, found, {*ONLY_BILM, *ONLY_TEXTS})
     counts, texts, digest = first_pass(options)
     again = {"resume": options.resume, "overwrite": options.overwrite}
-    file = EmbeddingsFile(options.output, marker(options, found.encoder, digest), **again)
+    file = EmbeddingsFile(options.output, marker(options, found, digest), **again)
     index, first = {}, 0
     progress = make_progress("texts", texts)
     for number, block in enumerate(blocks_of_lines(options)):
@@ -249,19 +260,27 @@ def check_unused(options, found, names):
 def embed_tokens(options, found):
     """Writes the vectors of all tokens of each sentence, computed by a biLM, to --output."""
     from tfreps._src.inference.embeddings_file import EmbeddingsFile
+    from tfreps._src.inference.exported import ExportedBiLM
+    from tfreps._src.inference.exported_sentences import ExportedSentenceEncoder
     from tfreps._src.models.bilm import BiLM
 
     check_unused(options, found, ONLY_TEXTS)
     counts, sentences, digest = first_pass(options)
-    layers = chosen_layers(options, found.bilm.num_layers + 1)
-    encoder = found.sentence_encoder(options.batch_tokens, layers, options.dtype)
+    if isinstance(found, ExportedBiLM):
+        layers, most = chosen_layers(options, found.num_layers + 1), found.max_bytes
+        encoder = ExportedSentenceEncoder(found, layers, options.dtype)
+    else:
+        layers = chosen_layers(options, found.bilm.num_layers + 1)
+        encoder = found.sentence_encoder(options.batch_tokens, layers, options.dtype)
+        reads_characters = isinstance(found.bilm, BiLM) and found.bilm.vocabulary_size is None
+        most = found.bilm.max_characters - 2 if reads_characters else None  # two mark the ends
     again = {"resume": options.resume, "overwrite": options.overwrite}
-    file = EmbeddingsFile(options.output, marker(options, found.bilm, digest), **again)
+    file = EmbeddingsFile(options.output, marker(options, found, digest), **again)
     if not file.complete:
         write(options, file, encoder, counts)
     say_written(options, file, f"{sentences:,} sentences, {counts.total():,} tokens")
-    if isinstance(found.bilm, BiLM) and found.bilm.vocabulary_size is None:
-        say_cut(counts, found.bilm.max_characters - 2)  # two ids mark the start and the end
+    if most is not None:
+        say_cut(counts, most)
 
 
 def say_cut(counts, most):
@@ -346,19 +365,30 @@ def first_pass(options):
     return counts, sentences, digest.hexdigest()
 
 
-def marker(options, bilm, text_digest):
+def marker(options, found, text_digest):
     """Returns a dict of the options and of hashes of the model and the text.
 
     With `--resume`, the dict must be equal to the dict that is stored with the unfinished file.
     """
-    config = {key: value for key, value in bilm.get_config().items() if key != "name"}
-    digest = hashlib.sha256(json.dumps(config, sort_keys=True, default=str).encode())
-    for weight in bilm.weights:
-        digest.update(np.ascontiguousarray(weight.numpy()))
     names = "layers", "mix", "gamma", "dtype", "forget_sentences"
     chosen = {name: getattr(options, name) for name in names}
     chosen["initial_state"] = options.elmo_initial_state or "zero"
-    return {**chosen, "model": digest.hexdigest()[:16], "text": text_digest[:16]}
+    return {**chosen, "model": model_digest(found)[:16], "text": text_digest[:16]}
+
+
+def model_digest(found):
+    """Returns the hash of the weights and the configuration of a model, or of an export's files."""
+    digest = hashlib.sha256()
+    if hasattr(found, "program"):
+        for path in sorted(found.program.folder.rglob("*")):
+            digest.update(path.read_bytes() if path.is_file() else b"")
+        return digest.hexdigest()
+    model = getattr(found, "bilm", None) or found.encoder
+    config = {key: value for key, value in model.get_config().items() if key != "name"}
+    digest.update(json.dumps(config, sort_keys=True, default=str).encode())
+    for weight in model.weights:
+        digest.update(np.ascontiguousarray(weight.numpy()))
+    return digest.hexdigest()
 
 
 def write(options, file, encoder, counts):

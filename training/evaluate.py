@@ -1,6 +1,7 @@
 """Evaluates a tagger or classifier on held-out data.
 
-The files are read with the options of the run's training data unless flags override them. The
+The files are read with the options of the run's training data unless flags override them. An
+export has no such options: give --format and the columns or fields unless the defaults fit. The
 expected calibration error says how far confidences are from the share of predictions that are
 right. --fit-temperature makes confidences more accurate without changing any tag or label.
 """
@@ -15,6 +16,7 @@ from tfreps._src.cli.tagged_files import as_in_training, read_tagged_files
 from tfreps._src.files.json_files import as_json, write_json
 from tfreps._src.runs.run_folder import RunFolder, run_files
 from tfreps.training.options import labeled_texts
+from tfreps.training.options.engine import ENGINE
 
 FOR_TAGGERS = {name: as_in_training(name) for name in ("token_column", "tag_column", "separator")}
 FIELDS = {
@@ -32,8 +34,8 @@ COMMAND = Command(
     __doc__,
     {
         "model": Option(
-            str, None, "Run folder of a tagger or classifier, given by path or hf:// address.",
-            required=True, metavar="MODEL",
+            str, None, "Tagger or classifier: a run folder, given by path or hf:// address, or an "
+            "export, given by path.", required=True, metavar="MODEL",
         )
     },
     [
@@ -70,8 +72,11 @@ COMMAND = Command(
                 float, None, "Temperature to store in the run before the evaluation. The model "
                 "divides its scores by the stored temperature; 1 undoes --fit-temperature. By "
                 "default, the stored temperature is not changed.", above=0, at_most=100,
-                excludes="fit_temperature",
+                excludes=("fit_temperature", "engine"),
             ),
+        }),
+        Group("speed", "Engine of the model.", {
+            "engine": ENGINE._replace(excludes=("fit_temperature", "vectors")),
         }),
         Group("output", "File of the metrics.", {
             "output": Option(
@@ -86,6 +91,7 @@ COMMAND = Command(
         "tfreps evaluate runs/ner --data validation.conll --fit-temperature",
         "tfreps evaluate runs/reviews --data test.jsonl --format json --label-field stars \\\n"
         "    --output metrics.json",
+        "tfreps evaluate exports/ner --data test.conll",
     ),
 )  # fmt: skip
 
@@ -97,6 +103,28 @@ def main(argv=None):
 def evaluate(options):
     read = [*options.data, *filter(None, [options.vectors]), *run_files(options.model)]
     check_output(options.output, options.overwrite, read)
+    from tfreps._src.inference.opening_exports import find_export
+
+    is_export = find_export(options.model) is not None
+    if is_export or options.engine:
+        run, trained, results = None, *measure_engine(options, is_export)
+    else:
+        run, trained, results = measure_run(options)
+    say(results)
+    if trained.num_truncated and not trained.is_tagger:
+        print(trained.truncation_message())
+    if options.output:
+        write_json(options.output, as_json(results))
+        print(f"\nWrote {options.output}.")
+    if run is not None:
+        print(run.add_evaluation(COMMAND.name, {"data": options.data, **results}))
+
+
+def measure_run(options):
+    """Evaluates a run folder in TensorFlow, and stores a temperature if an option asks for it.
+
+    Returns the `RunFolder`, the model and a dict of the metrics.
+    """
     from tfreps._src.inference.model_loading import load_as
     from tfreps._src.inference.text_model import TextModel
     from tfreps._src.presets.sources import local_copy
@@ -104,28 +132,50 @@ def evaluate(options):
     with local_copy(options.model) as path, locked_to_store(options, path):
         run, trained = RunFolder.open(path), load_as(TextModel, path)
         check_fit(options, trained.is_tagger)
-        examples = read_examples(options, run, trained.is_tagger)
+        examples = read_examples(options, run.options, trained.is_tagger)
         if options.temperature is not None:
             store_temperature(run, options.temperature)
             trained = load_as(TextModel, path)
-        results = measure(options, run, trained, examples)
+        results = measure(options, run.results(), trained, examples)
         if options.fit_temperature:
             fitted = fit_to(options, trained, examples)
             store_temperature(run, fitted.temperature)
             before, trained = results, load_as(TextModel, path)
-            results = measure(options, run, trained, examples)
+            results = measure(options, run.results(), trained, examples)
             results["calibration"] = {
                 "before": calibration_of(before, fitted.nll_before),
                 "after": calibration_of(results, fitted.nll_after),
                 "left_out": fitted.left_out,
             }
-    say(results)
-    if trained.num_truncated and not trained.is_tagger:
-        print(trained.truncation_message())
-    if options.output:
-        write_json(options.output, as_json(results))
-        print(f"\nWrote {options.output}.")
-    print(run.add_evaluation(COMMAND.name, {"data": options.data, **results}))
+    return run, trained, results
+
+
+def measure_engine(options, is_export):
+    """Evaluates an export, or a run folder in another engine than TensorFlow.
+
+    Returns the model and a dict of the metrics.
+    """
+    from tfreps._src.loading import load
+
+    for name in "fit_temperature", "temperature", "vectors":
+        if getattr(options, name):
+            raise ValueError(
+                f"{as_flag(name)} applies only to run folders, and {options.model} is an export. "
+                f"Omit {as_flag(name)}."
+            )
+    trained = load(options.model, engine=options.engine)
+    if trained.kind not in ("a tagger", "a classifier"):
+        raise ValueError(f"{options.model} is {trained.kind}; expected a tagger or classifier.")
+    check_fit(options, trained.is_tagger)
+    kept, earlier = {}, {}
+    if not is_export:
+        from tfreps._src.presets.sources import local_copy
+
+        with local_copy(options.model) as path:
+            run = RunFolder.open(path)
+            kept, earlier = run.options, run.results()
+    examples = read_examples(options, kept, trained.is_tagger)
+    return trained, measure(options, earlier, trained, examples)
 
 
 @contextlib.contextmanager
@@ -150,27 +200,31 @@ def locked_to_store(options, path):
         yield
 
 
-def read_examples(options, run, is_tagger):
-    """Returns the list of tagged sentences for a tagger, or of labeled texts for a classifier."""
+def read_examples(options, kept, is_tagger):
+    """Returns the list of tagged sentences for a tagger, or of labeled texts for a classifier.
+
+    `kept` is a dict of the options of the run; it is empty for an export.
+    """
     if is_tagger:
-        return read_tagged_files(options, options.data, kept=run.options)
-    return labeled_texts.read_files(options.data, options, run.options)
+        return read_tagged_files(options, options.data, kept=kept)
+    return labeled_texts.read_files(options.data, options, kept)
 
 
-def measure(options, run, trained, examples):
+def measure(options, earlier, trained, examples):
     """Returns a dict of the metrics of a model on examples with known tags or labels.
 
     A classifier with two labels is also evaluated at the threshold that was best on the validation
-    data, if the run folder contains this threshold.
+    data, if `earlier`, the dict of the results of the run, contains this threshold.
     """
     from tfreps._src.reports.calibration import threshold_of_results
     from tfreps._src.reports.evaluation import evaluate_classifier, evaluate_tagger
 
+    stored = {"vectors": options.vectors} if options.vectors else {}
     if trained.is_tagger:
-        return evaluate_tagger(trained, examples, vectors=options.vectors)
-    threshold = threshold_of_results(run.results(), trained.model.temperature)
+        return evaluate_tagger(trained, examples, **stored)
+    threshold = threshold_of_results(earlier, trained.temperature)
     tokens = trained.tokenize([text.text for text in examples])
-    return evaluate_classifier(trained, tokens, examples, threshold, vectors=options.vectors)
+    return evaluate_classifier(trained, tokens, examples, threshold, **stored)
 
 
 def fit_to(options, trained, examples):

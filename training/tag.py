@@ -35,6 +35,7 @@ from tfreps._src.cli.tagged_files import TEXT_OR_TAGGED, as_in_training, read_ta
 from tfreps._src.cli.text_streams import line_limit, read_texts
 from tfreps._src.files.atomic_files import written_whole
 from tfreps._src.runs.run_folder import run_files
+from tfreps.training.options.engine import ENGINE, needs_tensorflow
 
 SENTENCES_AT_ONCE = 1024
 COMMAND = Command(
@@ -42,9 +43,9 @@ COMMAND = Command(
     __doc__,
     {
         "model": Option(
-            str, None, "Tagger: a run folder, an export for ONNX Runtime or LiteRT, or a published "
-            "BERT model with a tag head, given by path, name (see 'tfreps presets') or hf:// "
-            "address.", required=True, metavar="MODEL",
+            str, None, "Tagger: a run folder, an export, or a published BERT model with a tag "
+            "head, given by path, name (see 'tfreps presets') or hf:// address.", required=True,
+            metavar="MODEL",
         ),
         "text": Option(
             str, "-", "File to tag, optionally gzipped; - reads standard input.",
@@ -64,6 +65,7 @@ COMMAND = Command(
                 needs="input_format=text", excludes="output",
             ),
         }),
+        Group("speed", "Engine of the model.", {"engine": ENGINE}),
         Group("output", "File and format of the tags.", {
             "output": OUTPUT,
             "overwrite": OVERWRITE,
@@ -77,8 +79,10 @@ COMMAND = Command(
         "tfreps tag runs/ner text.txt --output tagged.conll",
         "tfreps tag runs/ner --follow --output-format json",
         "tfreps tag runs/ner untagged.conll --input-format conll",
+        "tfreps tag runs/ner text.txt --engine onnxruntime",
     ),
     flags={"format": "--input-format"},
+    tensorflow=needs_tensorflow,
 )  # fmt: skip
 
 
@@ -93,9 +97,9 @@ def tag(options):
             f"--input-format {options.input_format} cannot read standard input. Give a file after "
             "MODEL."
         )
-    from tfreps._src.inference.loading import load_kind
+    from tfreps._src.loading import load_kind
 
-    trained = load_kind("a tagger", options.model)
+    trained = load_kind("a tagger", options.model, options.engine)
     write = {"conll": as_columns, "json": as_json_line}[options.output_format]
     progress = make_progress("sentences")
     with written_whole(options.output) as file:

@@ -22,7 +22,7 @@ def test_the_walks(tmp_path):
     """Each begins and ends in the files that `docs/explanation/architecture.md` names."""
     found = walks.measure(tmp_path)
     first = {name: entries[0] for name, entries in found.items()}
-    assert first["load a tagger"] == ("tfreps/_src/inference/loading.py", "load")
+    assert first["load a tagger"] == ("tfreps/_src/loading.py", "load")
     assert first["call a tagger"][1] == "__call__"
     assert "serving/server/rest/rest_app.py" in dict(found["a REST request"])
     assert all(10 < len(entries) < 1000 for entries in found.values())

@@ -10,6 +10,7 @@ class TinySignatures:
 
     title = "a toy of 0 parameters"
     notices = ["A notice for users."]
+    description = None
     known = {"metrics": {"test": {"accuracy": 0.5}}}
     text_counts = {"tokens": "spaces", "most_per_text": None, "added_per_text": 0, "attends": False}
 

@@ -1,5 +1,6 @@
 """tfreps.load opens exports for ONNX Runtime and LiteRT."""
 
+import importlib.util
 import json
 import subprocess
 import sys
@@ -11,13 +12,14 @@ import tfreps
 from tests.closeness import assert_close
 from tests.exported_models import MAKERS, WORDS, make_bert, make_trained
 from tfreps._src.export.portable.portable_export import _write
-from tfreps._src.export.portable.portable_model import portable_model
+from tfreps._src.export.portable_model import portable_model
 from tfreps._src.inference import run
-from tfreps.export import open_for_export, write_portable_export
+from tfreps.export import open_for_export, write_export, write_portable_export
 from tfreps.inference import (
+    ExportedBert,
+    ExportedBiLM,
     ExportedClassifier,
     ExportedEmbedder,
-    ExportedEncoder,
     ExportedTagger,
     TextTagger,
 )
@@ -59,7 +61,7 @@ def tagger(tmp_path, monkeypatch):
             "span_confidences": np.full([len(mask), 1], 0.25),
         }
 
-    monkeypatch.setitem(run.RUNTIMES, "onnx", lambda *given: (given, function))
+    monkeypatch.setitem(run.STARTS, "onnxruntime", lambda *given: (given, function))
     return folder.parent, sizes
 
 
@@ -99,7 +101,12 @@ def test_what_an_export_does_not_contain(tagger):
 def test_options_that_do_not_apply(tagger):
     folder, _ = tagger
     pytest.importorskip("onnxruntime")
+    engines = (
+        "`engine` must be 'onnxruntime' or 'openvino', or None, for the export .*; got 'litert'"
+    )
     cases = {
+        engines: {"engine": "litert"},
+        "`engine` must be 'onnxruntime' or .*; got 'tensorflow'": {"engine": "tensorflow"},
         "`scheme` does not apply to .*ner, which is an export": {"scheme": "bio"},
         "`num_threads` must be at least 1, or None; got 0": {"num_threads": 0},
     }
@@ -107,7 +114,8 @@ def test_options_that_do_not_apply(tagger):
         with pytest.raises(ValueError, match=message):
             tfreps.load(folder, **options)
     about = json.loads((folder / "3" / "model.json").read_text())
-    for change in {"format": "tf"}, {"kind": "crf"}, {"file": "../model.onnx"}:
+    changes = {"kind": "crf"}, {"kind": []}, {"file": "../model.onnx"}, {"engines": "onnxruntime"}
+    for change in {"format": "tf"}, {"format": []}, {"engines": []}, {"engines": [{}]}, *changes:
         (folder / "3" / "model.json").write_text(json.dumps({**about, **change}))
         with pytest.raises(ValueError, match="was not written by this version of tfreps"):
             tfreps.load(folder)
@@ -115,17 +123,24 @@ def test_options_that_do_not_apply(tagger):
     with pytest.raises(ValueError, match="contains no model that can be loaded"):
         tfreps.load(folder / "3")
     with pytest.raises(
-        ValueError, match="`num_threads` applies only to exports .*; nowhere is none"
+        ValueError, match="`engine` must be one of 'onnxruntime', .*got 'tensorflow'"
+    ):
+        tfreps.load("nowhere", engine="tensorflow")
+    with pytest.raises(
+        ValueError, match="`num_threads` does not apply to nowhere, which TensorFlow runs"
     ):
         tfreps.load("nowhere", num_threads=2)
 
 
 def test_a_runtime_that_is_not_installed(tagger, monkeypatch):
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
-    with pytest.raises(ValueError, match="ner needs onnxruntime.* Run: pip install onnxruntime"):
+    with pytest.raises(
+        ValueError, match="'onnxruntime' needs onnxruntime.* Run: pip install onnxruntime"
+    ):
         tfreps.load(tagger[0])
 
 
+MODULES = {"onnx": "onnxruntime", "litert": "ai_edge_litert"}
 KINDS = {
     "crf": ExportedTagger,
     "hmm": ExportedTagger,
@@ -133,26 +148,60 @@ KINDS = {
     "cnn": ExportedClassifier,
     "bert_pieces": ExportedClassifier,
     "embedder": ExportedEmbedder,
-    "BertEncoder": ExportedEncoder,
-    "BiLM": ExportedEncoder,
+    "BertEncoder": ExportedBert,
+    "BiLM": ExportedBiLM,
 }
 
 
+def make(kind):
+    if kind in MAKERS:
+        return MAKERS[kind]()
+    return make_bert(kind[5:]) if kind.startswith("bert_") else make_trained(kind)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("format", ["onnx", "litert"])
+@pytest.mark.parametrize("format", ["onnx", "litert", "saved_model"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_exports_equal_models(kind, format, tmp_path):
-    pytest.importorskip("onnxruntime" if format == "onnx" else "ai_edge_litert")
-    if kind in MAKERS:
-        model = MAKERS[kind]()
+    pytest.importorskip(MODULES.get(format, "tensorflow"))
+    model = make(kind)
+    if format == "saved_model":
+        write_export(open_for_export(model), tmp_path / "model")
     else:
-        model = make_bert(kind[5:]) if kind.startswith("bert_") else make_trained(kind)
-    written = write_portable_export(open_for_export(model), tmp_path / "model", format)
+        write_portable_export(open_for_export(model), tmp_path / "model", format)
     given = texts(50, 12 if kind == "bert_words" else 40)
-    found = tfreps.load(written.folder.parent)
+    found = tfreps.load(tmp_path / "model")
     assert type(found) is KINDS[kind]
     compare(found(given), model(given))
     compare(found(given[3:4]), model(given[3:4]))
+    if format == "onnx" and importlib.util.find_spec("openvino"):
+        found = tfreps.load(tmp_path / "model", engine="openvino")
+        compare(found(given), model(given))
+        compare(found(given[3:4]), model(given[3:4]))
+
+
+@pytest.mark.slow
+def test_saved_models_read_tokens_and_refuse_options(tmp_path):
+    model = make("crf")
+    write_export(open_for_export(model), tmp_path / "model")
+    found = tfreps.load(tmp_path / "model")
+    given = [["Ada", "lives"], "in London", [], "", ["Ada"] * 9]
+    compare(found.tag(given), model.tag(given))
+    assert (found.names, found.scheme, found.temperature) == (TAGS[:1] + found.names[1:], "bio", 1)
+    for option in {"engine": "onnxruntime"}, {"num_threads": 2}:
+        message = f"`{next(iter(option))}` does not apply to .*model, which is a SavedModel"
+        with pytest.raises(ValueError, match=message):
+            tfreps.load(tmp_path / "model", **option)
+
+
+@pytest.mark.slow
+def test_a_model_in_another_engine(tmp_path):
+    pytest.importorskip("onnxruntime")
+    model = make("hmm")
+    model.save_to_preset(tmp_path / "model")
+    found = tfreps.load(tmp_path / "model", engine="onnxruntime", num_threads=1)
+    assert type(found) is ExportedTagger and found.source == tmp_path / "model"
+    compare(found(texts(9)), model(texts(9)))
 
 
 def compare(found, expected):

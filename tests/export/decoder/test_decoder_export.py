@@ -11,8 +11,9 @@ from tests.export.decoder import chain_oracle
 from tfreps._src.export.decoder import decoder_export
 from tfreps._src.export.decoder.decoder_export import _largest_difference
 from tfreps._src.export.decoder.decoder_model import decoder_model
-from tfreps._src.export.portable.portable_model import PortableModel
+from tfreps._src.export.portable_model import PortableModel
 from tfreps._src.inference import run
+from tfreps._src.inference.opening_exports import DEFAULT_ENGINE
 from tfreps._src.layers.ops.portable import portable_graph
 from tfreps.export import write_decoder
 
@@ -167,7 +168,7 @@ def written(folder, names, scheme, scores=None, format="onnx", **options):
     result = write_decoder(folder / "decoder", names, scheme, scores, format, **options)
     if format == "saved_model":
         return with_arrays(tf.saved_model.load(str(result.folder)).signatures["serving_default"])
-    return run.RUNTIMES[format](str(result.file), 1)[1]
+    return run.STARTS[DEFAULT_ENGINE[format]](str(result.file), 1)[1]
 
 
 def test_unused_tags():
@@ -219,7 +220,7 @@ def replace_conversion(monkeypatch):
     monkeypatch.setattr(decoder_export, "convert", lambda format, *more: b"a decoder")
     monkeypatch.setattr(decoder_export, "check_packages", lambda format: None)
     monkeypatch.setattr(decoder_export, "_largest_difference", lambda function, model: 0.0)
-    monkeypatch.setitem(run.RUNTIMES, "onnx", lambda path, threads: (None, None))
+    monkeypatch.setitem(run.STARTS, "onnxruntime", lambda path, threads: (None, None))
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,7 @@ def test_joining_a_graph(opset, half, tmp_path):
     model = model_to_join(path, NAMES, 3)
     content = joined_onnx(model, best_tags(min(opset, 18)), list(NAMES))
     (tmp_path / "joined.onnx").write_bytes(content)
-    _, function = run.RUNTIMES["onnx"](str(tmp_path / "joined.onnx"), 1)
+    _, function = run.STARTS["onnxruntime"](str(tmp_path / "joined.onnx"), 1)
     found = function({"ids": IDS, "attention_mask": ATTENTION})
     assert list(found) == ["tags"]
     assert found["tags"].tolist() == (TABLE.argmax(1)[IDS] * ATTENTION).tolist()
@@ -116,7 +116,7 @@ def test_a_joined_decoder(opset, tmp_path):
     path = write_classifier(tmp_path / "model.onnx", opset)
     options = {"word_starts": "starts", "join": path, "logits": "scores"}
     written = write_decoder(tmp_path / "tagger", TAGS, "bio", **options)
-    _, function = run.RUNTIMES["onnx"](str(written.file), 1)
+    _, function = run.STARTS["onnxruntime"](str(written.file), 1)
     starts = np.array([[True, False, True, True], [True, True, True, True]])
     found = function({"ids": IDS, "attention_mask": ATTENTION, "starts": starts})
     check(found, TABLE[IDS], starts & (ATTENTION > 0))
@@ -148,7 +148,7 @@ def test_a_bert_of_transformers(tmp_path):
     tagger = tfreps.load(folder, scheme="bio")
     tags = tagger.model.tags
     written = write_decoder(tmp_path / "tagger", tags, "bio", join=model, word_starts="starts")
-    _, function = run.RUNTIMES["onnx"](str(written.file), 1)
+    _, function = run.STARTS["onnxruntime"](str(written.file), 1)
     texts = ["Ada lives", "London lives in Ada London", "in", "Ada Ada London Ada in lives"]
     inputs = piece_inputs(tagger.tokenizer, texts)
     found = function(inputs)
@@ -165,7 +165,7 @@ def test_a_bert_of_transformers(tmp_path):
         ]
         shares = found["span_confidences"][row][: len(spans)]
         assert_close(shares, [span.confidence for span in expected.spans], terms=4096)
-    _, alone = run.RUNTIMES["onnx"](str(model), 1)
+    _, alone = run.STARTS["onnxruntime"](str(model), 1)
     logits = alone({name: inputs[name] for name in ("input_ids", "attention_mask")})["logits"]
     check(found, logits, inputs["starts"])
 

@@ -193,7 +193,7 @@ def test_nothing_is_written_if_too_much_changes(tmp_path, monkeypatch):
             "probabilities": classifier(inputs)["probabilities"].numpy()[:, ::step]
         }
 
-    monkeypatch.setitem(run.RUNTIMES, "onnx", start)
+    monkeypatch.setitem(run.STARTS, "onnxruntime", start)
     monkeypatch.setattr(portable_export, "convert", lambda *_: b"float32")
     monkeypatch.setattr(portable_export, "with_int8_weights", lambda _: b"int8")
     texts = ["Ada lives .", "London"]

@@ -9,7 +9,7 @@ import tensorflow as tf
 from tests import tiny_bert
 from tests.exported_models import MAKERS, make_bert, make_trained
 from tfreps._src.export.portable.portable_export import _write
-from tfreps._src.export.portable.portable_model import portable_model
+from tfreps._src.export.portable_model import portable_model
 from tfreps._src.inference import run
 from tfreps._src.text.python_rules import python_pattern, python_rules
 from tfreps._src.text.token_offsets import tokenize_with_offsets
@@ -90,7 +90,7 @@ def test_texts_become_the_same_ids(kind, tmp_path, monkeypatch):
     signatures = open_for_export(trained)
     model = portable_model(signatures)
     _write(tmp_path, "onnx", model, b"")
-    monkeypatch.setitem(run.RUNTIMES, "onnx", lambda path, threads: (None, None))
+    monkeypatch.setitem(run.STARTS, "onnxruntime", lambda path, threads: (None, None))
     program = run.Model(tmp_path)
     for text in [*TEXTS[2:], *random_texts(15)]:
         features = model.read(tf.constant([text]))

@@ -69,7 +69,8 @@ class Command:
             values of all of them in the resumed run are ignored.
         flags: dict that maps further argument names of the library to flags. Error messages of the
             library name its arguments in backticks; the command replaces them with the flags.
-        tensorflow: bool. Whether the command needs TensorFlow.
+        tensorflow: bool, or function from the options to bool. Whether the command needs
+            TensorFlow.
 
     Example:
     >>> step = {"by": Option(int, 2, "Step. Must be positive.", at_least=1)}
@@ -85,7 +86,8 @@ class Command:
         self, name: str, about: str | None, arguments: dict[str, Option], groups: Iterable[Group],
         examples: tuple[str, ...] = (), *, usage: str | None = None,
         recipes: pathlib.Path | None = None, either: tuple[str, ...] = (),
-        flags: dict[str, str] | None = None, tensorflow: bool = True,
+        flags: dict[str, str] | None = None,
+        tensorflow: bool | Callable[[argparse.Namespace], bool] = True,
     ):  # fmt: skip
         self.name = name
         self.about = (about or "").partition("\n")[0]
@@ -104,18 +106,19 @@ class Command:
         self.flags = {name: as_typed(name, self.options) for name in self.options} | (flags or {})
 
     def run(self, work: Callable, argv: list[str] | None = None) -> int:
-        """Parses the options, starts TensorFlow and returns the exit code of `work(options)`."""
+        """Parses the options, starts TensorFlow if needed, and returns the code of `work`."""
         with self.started(argv) as options:
             return work(options) or 0
 
     @contextlib.contextmanager
     def started(self, argv: list[str] | None = None) -> Iterator[argparse.Namespace]:
-        """Context manager that parses the options, starts TensorFlow, and yields the options.
+        """Context manager that parses the options, starts TensorFlow if needed, and yields them.
 
         Messages of a ValueError or OSError name flags in place of the arguments of the library.
         """
         options = self.parse(argv)
-        if self.tensorflow:
+        needed = self.tensorflow
+        if needed(options) if callable(needed) else needed:
             start_tensorflow()
         try:
             yield options

@@ -14,7 +14,9 @@ from tfreps._src.export.export_check import check_export
 from tfreps._src.export.notes import check_notes, model_name, write_notes
 from tfreps._src.export.signature_base import Signatures
 from tfreps._src.files.atomic_files import replacing
+from tfreps._src.files.json_files import write_json
 from tfreps._src.files.version_folders import next_version
+from tfreps._src.inference.opening_exports import MODEL_JSON, SAVED_MODEL
 
 # File that says how to count the tokens of texts, for servers that limit requests.
 COUNTS = "tfreps_counts.json"
@@ -58,8 +60,9 @@ def write_export(
 ) -> WrittenExport:
     """Writes the next version of an exported model.
 
-        base/1/, base/2/ ...    versions, each a SavedModel with warm-up requests and a description
-                                of its tokenization for servers that limit the tokens in a request
+        base/1/, base/2/ ...    versions, each a SavedModel with warm-up requests, a description
+                                of its tokenization for servers that limit the tokens in a request,
+                                and the description that `tfreps.load` reads
         base/README.md          description, inputs and outputs, and example requests
         base/models.config, base/batching.config    configuration of TensorFlow Serving
 
@@ -103,6 +106,9 @@ def write_export(
         extra.mkdir()
         counts = json.dumps(signatures.text_counts) + "\n"
         (extra / COUNTS).write_text(counts, encoding="utf-8")
+        if signatures.description is not None:
+            about = {"format": SAVED_MODEL, "engines": [], **signatures.description}
+            write_json(extra / MODEL_JSON, about, ensure_ascii=False)
         num_warm_up = write_warm_up(extra / WARM_UP, model_name(base), functions)
         if check:
             python = sys.executable if check is True else check

@@ -7,6 +7,7 @@ from tfreps._src.export.bert_signatures import BertSignatures
 from tfreps._src.export.bilm_signatures import BiLMSignatures
 from tfreps._src.export.embedder_signatures import EmbedderSignatures
 from tfreps._src.export.labeling_signatures import TextSignatures
+from tfreps._src.export.portable_model import model_of
 from tfreps._src.export.signature_base import Signatures
 from tfreps._src.inference.loaded_model import LoadedModel
 from tfreps._src.inference.model_loading import load_model
@@ -95,4 +96,6 @@ def open_for_export(
         kinds = {TextBert: BertSignatures, TextEmbedder: EmbedderSignatures}
         signatures = kinds.get(type(loaded), TextSignatures)(loaded, explain, core_ops)
     signatures.known = {} if loaded.run is None else run_card(loaded.run)
+    if signatures.reads_text:
+        signatures.description = model_of(signatures).description()
     return signatures

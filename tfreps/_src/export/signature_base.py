@@ -42,12 +42,15 @@ class Signatures:
             number of tokens, such as `[CLS]`, that the model adds to a text. `attends`: whether the
             cost of a long text grows with the square of its number of tokens.
         known: dict. Facts about the training, as returned by `runs.run_card.run_card`.
+        description: dict or None. Content of the file model.json, by which `tfreps.load` reads the
+            export, or `None` if no signature reads strings.
         notices: sequence of str. Paragraphs for users of the signatures, for the README.
         reads_text: bool. Whether there are signatures that read strings.
     """
 
     text_counts: dict[str, Any]
     known: dict[str, Any] = {}
+    description: dict[str, Any] | None = None
     notices: Sequence[str] = ()
     reads_text: bool = True
 

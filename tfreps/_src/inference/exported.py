@@ -34,11 +34,13 @@ class ExportedModel:
     """Base class of the objects that `tfreps.load` returns for an export.
 
     Args:
-        program: `Model` of the program `run.py`, opened on the folder of the export.
+        program: `Model` of the program `run.py`, or `SavedModelProgram`, opened on the folder of
+            the export.
         source: str or path-like. Path of the export. Defaults to `None`.
 
     Attributes:
-        model: The session of the runtime, such as an `onnxruntime.InferenceSession`.
+        model: The session of the engine, such as an `onnxruntime.InferenceSession`, or the object
+            that `tf.saved_model.load` returns.
         run: `None`, as for other models without a run folder.
     """
 
@@ -90,6 +92,9 @@ class ExportedModel:
     def _answers(self, texts: Iterable[str | Sequence[str]]) -> list[dict[str, Any]]:
         return self.program(as_list("`texts`", texts))
 
+    def _rows(self, texts: Sequence[str | Sequence[str]]) -> list[tuple]:
+        return self.program.rows(texts)
+
 
 class ExportedTagger(ExportedModel):
     """Exported tagger for raw texts, which `tfreps.load` returns for the export of a tagger.
@@ -100,14 +105,17 @@ class ExportedTagger(ExportedModel):
         names: list of str. The tags in the order of their ids.
         scheme: str or None. Tag scheme of the spans, as defined in `tfreps.tags`. If `None`, the
             tags do not form spans.
+        temperature: float. Temperature of the model, by which it divides its scores.
     """
 
     kind = "a tagger"
+    is_tagger = True
 
     def __init__(self, program: Any, source: str | os.PathLike[str] | None = None):
         super().__init__(program, source)
         self.names: list[str] = program.about["names"]
         self.scheme: Scheme | None = program.about.get("scheme")
+        self.temperature: float = program.about["temperature"]
 
     @overload  # this overload overlaps the next one, because a str is an Iterable[str]
     def __call__(self, text: str) -> TaggedText: ...  # pyright: ignore[reportOverlappingOverload]
@@ -152,13 +160,16 @@ class ExportedClassifier(ExportedModel):
 
     Attributes:
         names: list of str. The labels in the order of their ids.
+        temperature: float. Temperature of the model, by which it divides its scores.
     """
 
     kind = "a classifier"
+    is_tagger = False
 
     def __init__(self, program: Any, source: str | os.PathLike[str] | None = None):
         super().__init__(program, source)
         self.names: list[str] = program.about["names"]
+        self.temperature: float = program.about["temperature"]
 
     @overload  # this overload overlaps the next one, because a str is an Iterable[str]
     def __call__(self, text: str) -> ClassifiedText: ...  # pyright: ignore[reportOverlappingOverload]
@@ -196,9 +207,16 @@ class ExportedEmbedder(ExportedModel):
 
     It returns the same outputs as `tfreps.inference.TextEmbedder`. The prompt that was the default
     when the model was exported is put in front of each text.
+
+    Attributes:
+        vector_dim: int. Size of a vector.
     """
 
     kind = "a text embedder"
+
+    def __init__(self, program: Any, source: str | os.PathLike[str] | None = None):
+        super().__init__(program, source)
+        self.vector_dim: int = program.about["vector_dim"]
 
     def __call__(self, text: str | Iterable[str]) -> TextEmbeddings:
         """Computes the vectors of one raw text or of several texts.
@@ -230,19 +248,28 @@ class ExportedEmbedder(ExportedModel):
         lists = [text for text in texts if not isinstance(text, str)]
         if lists:
             raise ValueError(f"`texts` must be raw texts, not lists of tokens; got {lists[0]!r}.")
-        vectors = np.array(
-            [found["vectors"] for _, _, found in self.program.rows(texts)], "float32"
-        )
+        vectors = np.array([found["vectors"] for _, _, found in self._rows(texts)], "float32")
         return TextEmbeddings(texts, vectors.reshape(len(texts), -1))
 
 
-class ExportedEncoder(ExportedModel):
-    """Exported biLM or BERT model, which `tfreps.load` returns for the export of one.
+class ExportedBiLM(ExportedModel):
+    """Exported biLM, which `tfreps.load` returns for the export of one.
 
-    It returns the same outputs as `tfreps.inference.TextBiLM` or `TextBert`.
+    It returns the same outputs as `tfreps.inference.TextBiLM`.
+
+    Attributes:
+        num_layers: int. Number of LSTM layers.
+        max_bytes: int or None. Number of bytes of a token that the biLM reads, or `None` if the
+            biLM reads ids of whole tokens.
     """
 
-    kind = "a biLM or BERT model"
+    kind = "a biLM"
+
+    def __init__(self, program: Any, source: str | os.PathLike[str] | None = None):
+        super().__init__(program, source)
+        self.num_layers: int = program.about["num_layers"]
+        ids = program.about["inputs"].get("character_ids")
+        self.max_bytes: int | None = ids and ids["width"] - 2  # two mark the ends of the token
 
     @overload  # this overload overlaps the next one, because a str is an Iterable[str]
     def __call__(self, text: str) -> TextVectors: ...  # pyright: ignore[reportOverlappingOverload]
@@ -254,29 +281,63 @@ class ExportedEncoder(ExportedModel):
         """Returns the `TextVectors` of one raw text, or a list of them for several texts.
 
         Args:
-            text: str, or iterable of str. For a biLM, also an iterable of lists of tokens.
+            text: str, or iterable of str or of lists of tokens. A text is split at white space.
 
         Returns:
-            `TextVectors` with the vectors of all layers of a biLM, `[L + 1, T, D]`, or of the last
-            layer of a BERT model, `[T, D]`; for several texts, a list of `TextVectors`.
+            `TextVectors` with the vectors of all layers, `[L + 1, T, D]`; for several texts, a list
+            of `TextVectors`.
 
         Raises:
             ValueError: If an entry is not a text.
         """
         texts = as_list("`text`", [text] if isinstance(text, str) else text)
-        vectors = _layers if self.program.about["kind"] == "bilm" else _last_layer
-        found = [vectors(tokens, row) for _, tokens, row in self.program.rows(texts)]
+        found = [TextVectors(tokens, _layers(tokens, row)) for _, tokens, row in self._rows(texts)]
         return found[0] if isinstance(text, str) else found
 
 
-def _layers(tokens: list[str], found: dict[str, np.ndarray]) -> TextVectors:
-    """Returns the vectors of all layers of a biLM; those of the tokens stand there twice."""
-    layers = [np.tile(found["word_emb"], 2)]  # each [T, D]
-    while (name := f"lstm_outputs{len(layers)}") in found:
-        layers.append(found[name])
-    return TextVectors(tokens, np.stack(layers)[:, : len(tokens)])
+class ExportedBert(ExportedModel):
+    """Exported BERT model without a head, which `tfreps.load` returns for the export of one.
+
+    It returns the same outputs as `tfreps.inference.TextBert`.
+    """
+
+    kind = "a BERT model"
+
+    @overload  # this overload overlaps the next one, because a str is an Iterable[str]
+    def __call__(self, text: str) -> TextVectors: ...  # pyright: ignore[reportOverlappingOverload]
+
+    @overload
+    def __call__(self, text: Iterable[str]) -> list[TextVectors]: ...
+
+    def __call__(self, text: Any) -> Any:
+        """Returns the `TextVectors` of one raw text, or `encode(text)` for several texts."""
+        return self.encode([text])[0] if isinstance(text, str) else self.encode(text)
+
+    def encode(self, texts: Iterable[str]) -> list[TextVectors]:
+        """Computes the vectors of raw texts. Texts are truncated as in training.
+
+        Args:
+            texts: iterable of str. Raw texts, such as a list or an open file.
+
+        Returns:
+            list of `TextVectors`, one per text, with the outputs of the last layer, `[T, D]`.
+
+        Raises:
+            ValueError: If `texts` is a single string or an entry is not a text.
+        """
+        return [
+            TextVectors(tokens, row["sequence_output"][: len(tokens)], row.get("pooled_output"))
+            for _, tokens, row in self._rows(as_list("`texts`", texts))
+        ]
 
 
-def _last_layer(tokens: list[str], found: dict[str, np.ndarray]) -> TextVectors:
-    vectors = found["sequence_output"][: len(tokens)]
-    return TextVectors(tokens, vectors, found.get("pooled_output"))
+def _layers(tokens: list[str], found: dict[str, np.ndarray]) -> np.ndarray:
+    """Returns the vectors of all layers of a biLM, `[L + 1, T, D]`.
+
+    In layer 0, the vector of each token is repeated for each direction.
+    """
+    count = sum(name.startswith("lstm_outputs") for name in found)
+    layers = [found[f"lstm_outputs{number}"] for number in range(1, count + 1)]  # each [T, D]
+    first = found["word_emb"]  # [T, P]
+    repeated = np.tile(first, layers[0].shape[-1] // first.shape[-1])  # [T, D]
+    return np.stack([repeated, *layers])[:, : len(tokens)]

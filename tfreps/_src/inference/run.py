@@ -3,7 +3,7 @@
     python run.py "Ada lives in London."    prints a line of JSON for each text
     python run.py < texts.txt               reads one text per line
 
-It needs NumPy, and onnxruntime or ai-edge-litert. In a program of your own:
+It needs NumPy, and onnxruntime, openvino or ai-edge-litert. In a program of your own:
 
     from run import Model
     print(Model(".")(["Ada lives in London."]))
@@ -23,21 +23,16 @@ BOUNDARIES = {"<S>": [257], "</S>": [258]}  # character ids of the ends of a sen
 SPAN = "types", "starts", "ends", "confidences"
 
 
-class Model:
-    """Model in a folder. A call with a list of texts returns a list of one dict per text.
+class Reader:
+    """Splits texts into tokens and ids, as the content of a model.json describes it.
 
-    `threads` is the number of CPU threads; by default, the runtime chooses it.
+    `about` is this content, a dict, and `vocabulary` is the content of vocabulary.txt, as bytes.
     """
 
-    def __init__(self, folder, threads=None):
-        self.folder = folder = pathlib.Path(folder)
-        self.about = json.loads((folder / "model.json").read_text(encoding="utf-8"))
-        lines = (folder / "vocabulary.txt").read_bytes().decode("utf-8").split("\n")[:-1]
+    def __init__(self, about, vocabulary):
+        self.about = about
+        lines = vocabulary.decode("utf-8").split("\n")[:-1]
         self.ids = {token: number for number, token in enumerate(lines)}
-        start = RUNTIMES[self.about["format"]]
-        self.session, self.function = start(str(folder / self.about["file"]), threads)
-        kinds = {"tagger": self.tagged, "classifier": self.classified}
-        self.answer = kinds.get(self.about["kind"], self.embedded)
         self.makers = {
             "token_ids": self.token_id,
             "character_ids": self.character_ids,
@@ -47,28 +42,6 @@ class Model:
         if "pieces" in self.about:
             self.unknown = self.about["pieces"]["unknown"]
             self.replaced = str.maketrans(self.about["pieces"]["replaced"])
-
-    def __call__(self, texts):
-        if isinstance(texts, str):
-            raise TypeError("Expected a list of texts; got a single string. Pass [text] instead.")
-        return [{"text": text, **self.answer(text, *more)} for text, *more in self.rows(texts)]
-
-    def rows(self, texts):
-        """Calls the model in batches of texts of similar length.
-
-        `texts` is a list of texts or lists of tokens. Returns a list of tuples: the text, its
-        tokens, and a dict of its outputs, which are arrays that may end with padding.
-        """
-        split = [self.tokenize(text) if isinstance(text, str) else list(text) for text in texts]
-        read = [self.read(tokens) for tokens in split]
-        order = sorted(range(len(read)), key=lambda number: len(read[number][0]))
-        rows = {}
-        for batch in batches(order, [len(tokens) for tokens, _ in read]):
-            outputs = self.function(self.inputs([read[number][1] for number in batch]))
-            for row, number in enumerate(batch):
-                found = {name: output[row] for name, output in outputs.items()}
-                rows[number] = texts[number], read[number][0], found
-        return [rows[number] for number in range(len(read))]
 
     def tokenize(self, text):
         """Returns a list of the tokens of a text; for most BERT models, of its pieces."""
@@ -153,6 +126,45 @@ class Model:
             pieces.append(prefix + word[start:end])
             start = end
         return pieces
+
+
+class Model(Reader):
+    """Model in a folder. A call with a list of texts returns a list of one dict per text.
+
+    `threads` is the number of CPU threads; by default, the engine chooses it. `engine` is one of
+    the engines in model.json; by default, the first one.
+    """
+
+    def __init__(self, folder, threads=None, engine=None):
+        self.folder = folder = pathlib.Path(folder)
+        about = json.loads((folder / "model.json").read_text(encoding="utf-8"))
+        super().__init__(about, (folder / "vocabulary.txt").read_bytes())
+        start = STARTS[engine or about["engines"][0]]
+        self.session, self.function = start(str(folder / about["file"]), threads)
+        kinds = {"tagger": self.tagged, "classifier": self.classified}
+        self.answer = kinds.get(self.about["kind"], self.embedded)
+
+    def __call__(self, texts):
+        if isinstance(texts, str):
+            raise TypeError("Expected a list of texts; got a single string. Pass [text] instead.")
+        return [{"text": text, **self.answer(text, *more)} for text, *more in self.rows(texts)]
+
+    def rows(self, texts):
+        """Calls the model in batches of texts of similar length.
+
+        `texts` is a list of texts or lists of tokens. Returns a list of tuples: the text, its
+        tokens, and a dict of its outputs, which are arrays that may end with padding.
+        """
+        split = [self.tokenize(text) if isinstance(text, str) else list(text) for text in texts]
+        read = [self.read(tokens) for tokens in split]
+        order = sorted(range(len(read)), key=lambda number: len(read[number][0]))
+        rows = {}
+        for batch in batches(order, [len(tokens) for tokens, _ in read]):
+            outputs = self.function(self.inputs([read[number][1] for number in batch]))
+            for row, number in enumerate(batch):
+                found = {name: output[row] for name, output in outputs.items()}
+                rows[number] = texts[number], read[number][0], found
+        return [rows[number] for number in range(len(read))]
 
     def inputs(self, rows):
         """Returns a dict of the model's inputs, padded to the longest text of the batch."""
@@ -244,6 +256,20 @@ def start_onnxruntime(path, threads):
     return session, lambda inputs: dict(zip(names, session.run(names, inputs), strict=True))
 
 
+def start_openvino(path, threads):
+    import openvino
+
+    options = {"INFERENCE_PRECISION_HINT": "f32"}  # on some CPUs, the default is bfloat16
+    options |= {"INFERENCE_NUM_THREADS": threads} if threads else {}
+    model = openvino.compile_model(path, "CPU", options)
+
+    def function(inputs):
+        found = model(inputs, share_outputs=False)
+        return {name: found[output] for output in model.outputs for name in output.names}
+
+    return model, function
+
+
 def start_litert(path, threads):
     from ai_edge_litert.interpreter import Interpreter
 
@@ -251,7 +277,7 @@ def start_litert(path, threads):
     return runner, lambda inputs: runner(**inputs)
 
 
-RUNTIMES = {"onnx": start_onnxruntime, "litert": start_litert}
+STARTS = {"onnxruntime": start_onnxruntime, "openvino": start_openvino, "litert": start_litert}
 
 
 def main(arguments):

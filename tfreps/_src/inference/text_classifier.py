@@ -65,6 +65,11 @@ class TextClassifier(WholeTextModel):
         super().__init__(model, indexer, tokens, max_length, source)
         self.names: list[str] = model.labels
 
+    @property
+    def temperature(self) -> float:
+        """Temperature of the model, by which it divides its scores."""
+        return self.model.temperature
+
     @overload  # this overload overlaps the next one, because a str is an Iterable[str]
     def __call__(self, text: str) -> ClassifiedText: ...  # pyright: ignore[reportOverlappingOverload]
 

@@ -39,6 +39,7 @@ class TextEmbedder(WholeTextModel):
             `None`.
 
     Attributes:
+        vector_dim: int. Size of a vector.
         num_truncated: int. Number of texts truncated to `max_length` so far.
 
     Raises:
@@ -74,6 +75,7 @@ class TextEmbedder(WholeTextModel):
         self.prompts: dict[str, str] = dict(prompts or {})
         check_choice([*self.prompts, None], default_prompt=default_prompt)
         self.default_prompt: str | None = default_prompt
+        self.vector_dim: int = model.vector_dim
 
     def __call__(self, text: str | Iterable[str], prompt: str | None = None) -> TextEmbeddings:
         """Computes the vectors of one raw text or of several texts.
@@ -115,7 +117,7 @@ class TextEmbedder(WholeTextModel):
         tokens = self.tokenize([before + text for text in texts])
         rows = self._rows(tokens, ("vectors",), {})
         vectors = np.array([vector for (vector,) in rows], "float32")
-        return TextEmbeddings(texts, vectors.reshape(len(texts), self.model.vector_dim))
+        return TextEmbeddings(texts, vectors.reshape(len(texts), self.vector_dim))
 
     def prompt_text(self, prompt: str | None = None) -> str:
         """Returns the text of the prompt with the name `prompt`.

@@ -105,6 +105,11 @@ class TextTagger(TextModel):
         self._span_finder_of: tuple[tuple[float, float], Any] | None = None
         self._traced: tuple[tuple[int, ...], Any] | None = None
 
+    @property
+    def temperature(self) -> float:
+        """Temperature of the model, by which it divides its scores."""
+        return self.model.temperature
+
     @overload  # this overload overlaps the next one, because a str is an Iterable[str]
     def __call__(self, text: str) -> TaggedText: ...  # pyright: ignore[reportOverlappingOverload]
 

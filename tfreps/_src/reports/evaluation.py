@@ -20,20 +20,23 @@ from tfreps._src.text.tags import tag_sequences
 if TYPE_CHECKING:
     from tfreps._src.data.labeled.labeled_texts import LabeledText
     from tfreps._src.data.labeled.tagged_sentences import TaggedSentence
+    from tfreps._src.inference.exported import ExportedClassifier, ExportedTagger
     from tfreps._src.inference.outputs import TaggedText
     from tfreps._src.inference.text_classifier import TextClassifier
     from tfreps._src.inference.text_tagger import TextTagger
 
 
 def evaluate_tagger(
-    trained: "TextTagger", sentences: Sequence["TaggedSentence"], **options: Any
+    trained: "TextTagger | ExportedTagger",
+    sentences: Sequence["TaggedSentence"],
+    **options: Any,
 ) -> dict[str, Any]:
     """Evaluates a tagger on tagged sentences.
 
     Args:
-        trained: `TextTagger`.
+        trained: `TextTagger` or `ExportedTagger`.
         sentences: sequence of `TaggedSentence`. Sentences with their true tags.
-        **options: Options of `SequenceBatches`, such as `vectors`.
+        **options: Options of `SequenceBatches`, such as `vectors`. None for an export.
 
     Returns:
         JSON-serializable dict with these keys:
@@ -67,7 +70,7 @@ def evaluate_tagger(
         "tokens": len(flat_true),
         "accuracy": tokens["accuracy"],
         "weighted": tokens["weighted"],
-        "temperature": trained.model.temperature,
+        "temperature": trained.temperature,
         **_tag_calibration(y_true, predictions),
     }
     if trained.scheme is not None:
@@ -80,7 +83,7 @@ def evaluate_tagger(
 
 
 def evaluate_classifier(
-    trained: "TextClassifier",
+    trained: "TextClassifier | ExportedClassifier",
     tokens: Sequence[Sequence[str]],
     texts: Sequence["LabeledText"],
     threshold: float | Literal["best"] | None = None,
@@ -89,13 +92,13 @@ def evaluate_classifier(
     """Evaluates a classifier on labeled texts.
 
     Args:
-        trained: `TextClassifier`.
+        trained: `TextClassifier` or `ExportedClassifier`.
         tokens: sequence of lists of str. The tokens of each text.
         texts: sequence of `LabeledText`. The texts with their true labels.
         threshold: float or str. Probability of the second label from which a text is predicted to
             have this label; `"best"` chooses the threshold with the best F1 on these texts. Only
             for a model with two labels. If `None`, no threshold is evaluated. Defaults to `None`.
-        **options: Options of `SequenceBatches`, such as `vectors`.
+        **options: Options of `SequenceBatches`, such as `vectors`. None for an export.
 
     Returns:
         JSON-serializable dict with these keys, the last three only if the model has two labels and
@@ -126,7 +129,7 @@ def evaluate_classifier(
     y_pred = [prediction.label for prediction in predictions]
     report = classification_report(labels, y_pred, trained.names)
     results: dict[str, Any] = {"texts": len(texts), **report}
-    results["temperature"] = trained.model.temperature
+    results["temperature"] = trained.temperature
     results["calibration_error"] = calibration_error(
         [prediction.confidence for prediction in predictions],
         [label == found for label, found in zip(labels, y_pred, strict=True)],

@@ -16,11 +16,12 @@ from tfreps._src.export.decoder.joined_onnx import (
 )
 from tfreps._src.export.export_check import check_output
 from tfreps._src.export.portable.converters import OPSET, check_packages, convert
-from tfreps._src.export.portable.portable_model import PortableModel
+from tfreps._src.export.portable_model import PortableModel
 from tfreps._src.files.argument_checks import check_choice, check_integers
 from tfreps._src.files.atomic_files import is_free, replacing
 from tfreps._src.files.json_files import write_json
 from tfreps._src.inference import run
+from tfreps._src.inference.opening_exports import DEFAULT_ENGINE
 from tfreps._src.models.tagger import Tagger
 from tfreps._src.text.tags.tag_schemes import Scheme
 
@@ -183,12 +184,12 @@ def write_decoder(
         else:
             opset = OPSET if joined is None else min(opset_of(joined), OPSET)
             file.write_bytes(convert(format, model, [tagger], opset))
-            _, function = run.RUNTIMES[format](str(file), 1)
+            _, function = run.STARTS[DEFAULT_ENGINE[format]](str(file), 1)
         difference = _largest_difference(function, model)
         inputs = _rows(model.specs, num_tags=len(tags))
         if joined is not None:
             file.write_bytes(joined_onnx(joined, file.read_bytes(), list(given)))
-            session, _ = run.RUNTIMES[format](str(file), 1)
+            session, _ = run.STARTS[DEFAULT_ENGINE[format]](str(file), 1)
             inputs = "\n".join(
                 f"| `{each.name}` | {each.type} | {each.shape} | |" for each in session.get_inputs()
             )

@@ -6,7 +6,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tfreps._src.export.portable.portable_model import PortableModel
+from tfreps._src.export.portable_model import PortableModel
 from tfreps._src.models.tagger import Tagger
 from tfreps._src.text.tags.tag_schemes import Scheme
 from tfreps._src.text.tags.tag_set import TagSet

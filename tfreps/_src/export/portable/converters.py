@@ -9,7 +9,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tfreps._src.export.portable.portable_model import PortableModel
+from tfreps._src.export.portable_model import PortableModel
 from tfreps._src.layers.ops.configurable import inner_layers
 from tfreps._src.layers.ops.portable import portable_graph
 
@@ -71,6 +71,7 @@ def _to_onnx(model, models, opset):
     found, _ = tf2onnx.convert.from_function(
         function, input_signature=specs, opset=opset, custom_rewriter=[_without_products]
     )
+    _adapt_for_openvino(found.graph)
     return found.SerializeToString()
 
 
@@ -85,6 +86,28 @@ def _without_products(graph, operations):
         if operation.type in ("Select", "SelectV2"):
             operation.set_attr("handles_nan", True)
     return operations
+
+
+def _adapt_for_openvino(graph):
+    """Rewrites two forms of nodes, without changing what they compute, for OpenVINO 2026.4.
+
+    - An output of the body of a loop that is also an input of the body gets an Identity: OpenVINO
+      counts such a state twice, and rejects the loop (openvino issue 35909).
+    - An Unsqueeze without axes becomes an Identity: OpenVINO adds an axis of length 1.
+    """
+    empty = {each.name for each in graph.initializer if 0 in each.dims}
+    for node in graph.node:
+        if node.op_type == "Unsqueeze" and node.input[1] in empty:
+            node.op_type = "Identity"
+            del node.input[1]
+    for body in (attribute.g for node in graph.node for attribute in node.attribute):
+        inputs = {each.name for each in body.input}
+        for output in body.output:
+            if output.name in inputs:
+                kept = output.name + "_kept"
+                body.node.add(op_type="Identity", name=kept, input=[output.name], output=[kept])
+                output.name = kept
+        _adapt_for_openvino(body)
 
 
 def _to_litert(model, models):

@@ -14,11 +14,12 @@ from tfreps._src.export.export_folder import WARM_UP_TEXTS
 from tfreps._src.export.portable.converters import check_packages, convert, in_float32
 from tfreps._src.export.portable.int8_changes import MAX_CHANGE, TEXTS, int8_changes
 from tfreps._src.export.portable.int8_weights import with_int8_weights
-from tfreps._src.export.portable.portable_model import PortableModel, portable_model
+from tfreps._src.export.portable_model import PortableModel, portable_model
 from tfreps._src.export.signature_base import Signatures
 from tfreps._src.files.atomic_files import replacing
 from tfreps._src.files.version_folders import next_version
 from tfreps._src.inference import run
+from tfreps._src.inference.opening_exports import DEFAULT_ENGINE
 
 Format = Literal["onnx", "litert"]
 FILES: dict[Format, str] = {"onnx": "model.onnx", "litert": "model.tflite"}
@@ -202,24 +203,21 @@ def write_portable_export(
 
 def _write(folder: pathlib.Path, format: Format, model: PortableModel, content: bytes) -> None:
     (folder / FILES[format]).write_bytes(content)
-    inputs = {name: _layout(spec, model.about) for name, spec in model.specs.items()}
-    about = {"format": format, "file": FILES[format], "kind": model.kind, "inputs": inputs}
-    text = json.dumps({**about, **model.about}, ensure_ascii=False, indent=1) + "\n"
+    about = {"format": format, "file": FILES[format], "engines": _engines(format, model)}
+    text = json.dumps({**about, **model.description()}, ensure_ascii=False, indent=1) + "\n"
     (folder / "model.json").write_text(text, encoding="utf-8")
     lines = "".join(token + "\n" for token in model.vocabulary)
     (folder / "vocabulary.txt").write_bytes(lines.encode("utf-8"))
     (folder / "run.py").write_bytes(pathlib.Path(run.__file__).read_bytes())
 
 
-def _layout(spec: tf.TensorSpec, about: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns a dict that says how `run.py` pads an input: `width` and `padding`.
+def _engines(format: Format, model: PortableModel) -> list[str]:
+    """Returns a list of the engines that run a model; the first one is the default.
 
-    These are arguments of `run.padded`. `spec` is the `tf.TensorSpec` of the input, and `about` is
-    the dict of the entries of model.json.
+    OpenVINO computes int64 in 32 bits, which changes the hashes of a `LinearEncoder`.
     """
-    width = None if spec.shape.rank < 3 else spec.shape[2] or 0
-    by_pieces = "pieces" in about and spec.name in ("token_ids", "piece_ids")
-    return {"width": width, "padding": about["pieces"]["padding"] if by_pieces else 0}
+    more = ["openvino"] if format == "onnx" and not model.hashes else []
+    return [DEFAULT_ENGINE[format], *more]
 
 
 def _largest_difference(program: run.Model, model: PortableModel) -> float:

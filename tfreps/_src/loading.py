@@ -3,8 +3,14 @@
 import os
 from typing import TYPE_CHECKING, Any, Literal
 
+from tfreps._src.export.portable.engine_cache import cached_export, find_cached
 from tfreps._src.inference.exported import ExportedModel
-from tfreps._src.inference.opening_exports import find_export, open_export
+from tfreps._src.inference.opening_exports import (
+    check_engine,
+    find_export,
+    is_saved_model,
+    open_export,
+)
 
 if TYPE_CHECKING:  # imported for types only, because these modules import TensorFlow
     from tfreps._src.inference.loaded_model import LoadedModel
@@ -21,6 +27,7 @@ def load(
     initial_state: "InitialState | None" = None,
     scheme: "Scheme | Literal['none'] | None" = None,
     num_layers: int | None = None,
+    engine: Literal["onnxruntime", "openvino", "litert"] | None = None,
     num_threads: int | None = None,
 ) -> "LoadedModel | ExportedModel":
     """Opens a trained or exported model and returns an object that applies it to raw texts.
@@ -48,12 +55,13 @@ def load(
       `LoadedModel`, which cannot read text, if the folder lacks the vocabulary or tokenizer that
       the model needs.
     - A `.keras` file: `LoadedModel`.
-    - The local folder of an export for ONNX Runtime or LiteRT, or of one version: `ExportedTagger`,
-      `ExportedClassifier`, `ExportedEmbedder` or `ExportedEncoder`. They return the same outputs as
-      the classes above, and TensorFlow is not imported.
+    - The local folder that `tfreps export` wrote, or a version in it: `ExportedTagger`,
+      `ExportedClassifier`, `ExportedEmbedder`, `ExportedBiLM` or `ExportedBert`. They return the
+      same outputs as the classes above. For ONNX and LiteRT, TensorFlow is not imported. Load only
+      SavedModels that you trust, because a SavedModel is a program (see SECURITY.md).
 
     All classes have the attributes `model` (the Keras model; for an export, the session of the
-    runtime) and `source` (the path, name or address). All except `LoadedModel` are in
+    engine) and `source` (the path, name or address). All except `LoadedModel` are in
     `tfreps.inference`.
 
     Args:
@@ -72,8 +80,12 @@ def load(
             loaded as a tagger if a scheme, which may be `"none"`, is given. Defaults to `None`.
         num_layers: int. Number of layers to load from a BERT model without a label or tag head. If
             `None`, all layers are loaded. Defaults to `None`.
-        num_threads: int. Number of CPU threads for an export. If `None`, ONNX Runtime or LiteRT
-            chooses it. Must be `None` for other models. Defaults to `None`.
+        engine: str. Engine that runs the model: `"onnxruntime"`, `"openvino"` or `"litert"`. A
+            model that is not an export is then exported once, to the folder `engines` next to its
+            files, and the export is loaded. If `None`, TensorFlow runs the model; for an export,
+            the engine of its format is used, which is ONNX Runtime for ONNX. Defaults to `None`.
+        num_threads: int. Number of CPU threads of the engine. If `None`, the engine chooses it.
+            Must be `None` if TensorFlow runs the model. Defaults to `None`.
 
     Returns:
         `TextTagger`, `TextClassifier`, `TextEmbedder`, `TextBiLM`, `TextManyLangs`, `TextBert`,
@@ -81,8 +93,9 @@ def load(
 
     Raises:
         ValueError: If the model cannot be found or downloaded, if the source contains no model, if
-            the model is damaged or its files do not belong together, or if an option is invalid or
-            does not apply to the model.
+            the model is damaged or its files do not belong together, if an option is invalid or
+            does not apply to the model, if the engine is not installed or cannot run the model, or
+            if the export for it cannot be written.
         OSError: If the disk is full.
 
     Example:
@@ -105,11 +118,14 @@ def load(
             raise ValueError(
                 f"`{next(iter(given))}` does not apply to {source}, which is an export. Omit it."
             )
-        return open_export(folder, source, num_threads)
+        return open_export(folder, source, engine, num_threads)
+    if engine is not None:
+        check_engine(engine)
+        return open_export(cached_export(source, engine, given), source, engine, num_threads)
     if num_threads is not None:
         raise ValueError(
-            f"`num_threads` applies only to exports for ONNX Runtime and LiteRT; {source} is none. "
-            "Omit `num_threads`, or export the model with `write_portable_export`."
+            f"`num_threads` does not apply to {source}, which TensorFlow runs. Pass an `engine` as "
+            "well, or omit `num_threads`."
         )
     # Imported here, because it imports TensorFlow, which exports do not need.
     from tfreps._src.inference.model_loading import load_model
@@ -117,10 +133,18 @@ def load(
     return load_model(source, **given)
 
 
-def load_kind(kind: str, source: str | os.PathLike[str]) -> Any:
+def load_kind(kind: str, source: str | os.PathLike[str], engine: Any = None) -> Any:
     """Returns the result of `load`; raises a ValueError if its attribute `kind` is another one."""
-    found = load(source)
+    found = load(source, engine=engine)
     if found.kind != kind:
         name = type(found.model).__name__
         raise ValueError(f"{source} contains {found.kind} ({name}); expected {kind}.")
     return found
+
+
+def needs_tensorflow(source: str | os.PathLike[str], engine: str | None = None) -> bool:
+    """Returns True if `load(source, engine=engine)` will import TensorFlow."""
+    folder = find_export(source)
+    if folder is not None:
+        return is_saved_model(folder)
+    return engine is None or find_cached(source, engine, {}) is None

@@ -10,6 +10,7 @@ from tfreps._src.export.bilm_signatures import BiLMSignatures
 from tfreps._src.export.signature_base import Signatures, count
 from tfreps._src.models.bert import BertEncoder
 from tfreps._src.models.classifier import Classifier
+from tfreps._src.models.linear_encoder import LinearEncoder
 from tfreps._src.models.many_langs import ManyLangsBiLM
 from tfreps._src.models.sentence_embedder import SentenceEmbedder
 from tfreps._src.models.transformer_encoder import TransformerEncoder
@@ -33,8 +34,9 @@ class PortableModel(NamedTuple):
             with the operations of the original model.
         vocabulary: list of str. The tokens or pieces in the order of their ids.
         about: dict. Entries of model.json, which `run.py` reads: `text`, `pieces` for a BERT model,
-            `names`, which are tags or labels, and `scheme` and `span_types` for a tagger with a
-            tag scheme.
+            `names`, which are tags or labels, and the `temperature`; `scheme` and `span_types` for
+            a tagger with a tag scheme; `num_layers` for a biLM; `vector_dim` for an embedder.
+        hashes: bool. Whether the model hashes ids in int64, as a `LinearEncoder` does.
     """
 
     kind: str
@@ -43,6 +45,12 @@ class PortableModel(NamedTuple):
     read: Callable[[tf.Tensor], Tensors]
     vocabulary: list[str]
     about: dict[str, Any]
+    hashes: bool = False
+
+    def description(self) -> dict[str, Any]:
+        """Returns the content of model.json, without `format`, `file` and `engines`."""
+        inputs = {name: _layout(spec, self.about) for name, spec in self.specs.items()}
+        return {"kind": self.kind, "inputs": inputs, **self.about}
 
 
 def portable_model(signatures: Signatures) -> PortableModel:
@@ -59,6 +67,14 @@ def portable_model(signatures: Signatures) -> PortableModel:
             "because run.py cannot compute the ids of words and characters for such a biLM. "
             "Omit `format` to write a SavedModel."
         )
+    return model_of(signatures)
+
+
+def model_of(signatures: Signatures) -> PortableModel:
+    """Returns the `PortableModel` of any model that reads text.
+
+    Only its `description` is valid if the model contains a biLM of ELMoForManyLangs.
+    """
     if isinstance(signatures, BiLMSignatures):
         return _bilm(signatures)
     if isinstance(signatures, BertSignatures):
@@ -84,7 +100,8 @@ def _bilm(signatures):
         return {ids.name: reader.to_ids(tokens, lengths), "sequence_len": lengths}
 
     vocabulary = reader.vocabulary
-    about = {"text": _text("spaces", unknown=getattr(vocabulary, "unknown_id", 0))}
+    text = _text("spaces", unknown=getattr(vocabulary, "unknown_id", 0))
+    about = {"text": text, "num_layers": bilm.num_layers}
     tokens = getattr(vocabulary, "tokens", [])
     return PortableModel("bilm", specs, function, read, tokens, about)
 
@@ -121,13 +138,16 @@ def _text_model(signatures):
     about: dict[str, Any] = {"text": _text_of(signatures)}
     if tokenizer is not None:
         about["pieces"] = _pieces(tokenizer)
-    if not isinstance(model, SentenceEmbedder):
-        about["names"] = trained.names
+    if isinstance(model, SentenceEmbedder):
+        about["vector_dim"] = model.vector_dim
+    else:
+        about |= {"names": trained.names, "temperature": float(model.temperature)}
     if getattr(trained, "scheme", None) is not None:
         about |= {"scheme": trained.scheme, "span_types": model.span_types}
     vocabulary = tokenizer.vocabulary if tokenizer else getattr(indexer.vocabulary, "tokens", [])
     read = _reader(signatures)
-    return PortableModel(_kind(model), specs, _function(model), read, vocabulary, about)
+    hashes = model.find(LinearEncoder) is not None
+    return PortableModel(_kind(model), specs, _function(model), read, vocabulary, about, hashes)
 
 
 def _reader(signatures):
@@ -233,6 +253,17 @@ def _pieces(tokenizer):
         about["longest"] = tokenizer.longest_piece
         about["max_characters_per_word"] = tokenizer.max_characters_per_word
     return about
+
+
+def _layout(spec, about):
+    """Returns a dict that says how `run.py` pads an input: `width` and `padding`.
+
+    These are arguments of `run.padded`. `spec` is the `tf.TensorSpec` of the input, and `about` is
+    the dict of the entries of model.json.
+    """
+    width = None if spec.shape.rank < 3 else spec.shape[2] or 0
+    by_pieces = "pieces" in about and spec.name in ("token_ids", "piece_ids")
+    return {"width": width, "padding": about["pieces"]["padding"] if by_pieces else 0}
 
 
 def _specs(names):
