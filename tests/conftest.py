@@ -149,6 +149,23 @@ def reset_policy():
 
 
 @pytest.fixture
+def functions_run_eagerly():
+    """Calls functions of `tf.function` eagerly, which is faster where each would be called once."""
+    import tensorflow as tf
+
+    tf.config.run_functions_eagerly(True)
+    yield
+    tf.config.run_functions_eagerly(False)
+
+
+@pytest.fixture
+def eager_if_quick(request):
+    """Calls functions of `tf.function` eagerly, except in slow tests, which test the graphs."""
+    if request.node.get_closest_marker("slow") is None:
+        request.getfixturevalue("functions_run_eagerly")
+
+
+@pytest.fixture
 def floatx64():
     """Makes float64 the default dtype of Keras."""
     import keras

@@ -30,6 +30,12 @@ every_layer = pytest.mark.parametrize(
         for n in CATALOGUE  # `Name, variant` is not the name of a layer
     ],
 )
+# The TokenEmbedder of the catalogue contains an Elmo with its BiLM, and others a BertEncoder.
+PARTS = {"Elmo", "BiLM", "BertEncoder"}
+every_whole = pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=pytest.mark.slow if n in PARTS or "," in n else ()) for n in CATALOGUE],
+)
 # Files and exports of models contain the layers, so that those of single layers are slow tests.
 every_exported = pytest.mark.parametrize(
     "name",
@@ -135,7 +141,13 @@ def test_all_are_registered_under_tfreps():
         assert keras.saving.get_registered_name(cls) == f"tfreps>{cls.__name__}"
 
 
-@every_exported
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(n, marks=() if hasattr(models, n) and n not in PARTS else pytest.mark.slow)
+        for n in CATALOGUE
+    ],
+)
 def test_saves_and_loads(name, tmp_path):
     entry = CATALOGUE[name]
     layer = entry.make()
@@ -281,7 +293,7 @@ def flat_shapes(shapes):
     return [shape for part in shapes for shape in flat_shapes(part)]
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @every_layer
 def test_unknown_batch_and_length_compile(name):
     entry, (layer, _) = CATALOGUE[name], made(name)
@@ -373,7 +385,7 @@ def test_weights_of_low_precision(name, policy):
         assert all(one.dtype == other.dtype for one, other in types)
 
 
-@every_class
+@every_whole
 def test_every_trainable_weight_gets_a_gradient(name):
     entry, (layer, _) = CATALOGUE[name], made(name)
     rng = np.random.default_rng(2)

@@ -8,7 +8,7 @@ import pytest
 from tests.conftest import CHECKOUT
 
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-# These examples export or train models; quicker tests cover the same code.
+# These examples build, export or train models; quicker tests cover the same code.
 SLOW = {
     f"tfreps._src.{name}"
     for name in (
@@ -18,19 +18,31 @@ SLOW = {
         "callbacks.reduce_learning_rate",
         "callbacks.training_log",
         "callbacks.weight_averages",
+        "data.lm.lm_batches",
+        "data.lm.sentence_batches",
         "data.masked_lm.masked_lm_batches",
         "export.bilm_signatures",
+        "export.decoder.decoder_export",
         "export.opening",
         "loading",
         "inference.sentence_encoder",
         "inference.text_bert",
         "inference.text_bilm",
+        "inference.text_classifier",
+        "inference.text_embedder",
         "inference.text_many_langs",
         "inference.text_tagger",
         "layers.crf",
+        "models.bert",
+        "models.bert_pretrainer",
         "models.bilm",
+        "models.elmo",
+        "models.hmm",
+        "models.many_langs",
         "models.tagger",
+        "models.transformer_encoder",
         "models.whole_model",
+        "plots.matrices",
     )
 }
 

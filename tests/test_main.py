@@ -234,6 +234,7 @@ def as_a_process(shell, main="main=lambda argv: print('said')", arguments="demo-
     return done.returncode, done.stderr
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("arguments", ["demo-corpus", "--help", "--version"])
 def test_streams_that_are_closed_full_or_without_reader(arguments):
     for shell in (">&-", "<&-", "2>&-", "<&- >&- 2>&-"):

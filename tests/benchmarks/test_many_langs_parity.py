@@ -98,6 +98,7 @@ def test_sentences():
     assert 0.1 < len(ordinary - words) / len(ordinary) < 0.7
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", [name for name in CASES if name not in REFUSED])
 def test_files_of_a_case(name, tmp_path):
     many_langs_cases.write_case(name, tmp_path / name)

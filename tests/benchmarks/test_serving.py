@@ -28,6 +28,7 @@ def test_every_part_prints_its_figures(capsys):
     assert re.search(r"[1-9]\d* new versions under load: [\d,]+ answers, 0 failures", out)
 
 
+@pytest.mark.slow
 def test_clients_and_arrivals_are_answered_by_a_bare_server():
     with running(["benchmarks.serving_echo", "7"], num_ports=1) as (process, ports):
         assert processes_of(process.pid)[0] == process.pid and resident_mb(process.pid) > 1

@@ -135,6 +135,7 @@ def test_domains_are_those_with_a_test_set_and_can_be_read(tfreps_data):
         path.read_bytes().decode(domains.encoding_of(path.name.split(".")[0]))
 
 
+@pytest.mark.slow
 def test_baselines_of_one_domain_and_of_all(tmp_path, capsys):
     """A word is positive in one domain and negative in another, which one model cannot learn."""
     pytest.importorskip("sklearn", reason="the baselines are scikit-learn's")

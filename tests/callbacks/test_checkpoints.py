@@ -11,6 +11,8 @@ from tfreps._src.callbacks.checkpoint_file import load_latest_checkpoint
 from tfreps.callbacks import BestModel, Checkpoints, TimeLimitReached
 from tfreps.optimizers import build_optimizer
 
+pytestmark = pytest.mark.usefixtures("eager_if_quick")
+
 
 def kept(folder):
     return sorted(int(path.stem.removeprefix("step-")) for path in folder.iterdir())

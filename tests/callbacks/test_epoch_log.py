@@ -10,6 +10,8 @@ from tests.closeness import assert_close
 from tfreps._src.callbacks import epoch_log
 from tfreps.callbacks import EpochLog
 
+pytestmark = pytest.mark.usefixtures("eager_if_quick")
+
 
 def train(folder, epochs=2, **options):
     log = EpochLog(folder, epochs, tokens_per_epoch=40, **options)

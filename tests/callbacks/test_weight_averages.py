@@ -9,6 +9,8 @@ from tests.closeness import assert_close
 from tfreps.callbacks import WeightAverages
 from tfreps.optimizers import GroupedOptimizer
 
+pytestmark = pytest.mark.usefixtures("eager_if_quick")
+
 X = np.random.default_rng(0).normal(size=[12, 2]).astype("float32")
 DATA = tf.data.Dataset.from_tensor_slices((X, X.sum(-1, keepdims=True))).batch(4)
 

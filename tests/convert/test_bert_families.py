@@ -49,7 +49,7 @@ def name_of(case):
     return f"{case['kind']}-{case['sizes']}"
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     "case",
     [c if c["sizes"] == "unusual" else pytest.param(c, marks=pytest.mark.slow) for c in EVERY],

@@ -52,6 +52,7 @@ def test_a_fine_tuned_classifier_with_what_its_optimizer_kept(tmp_path):
     assert Classifier.from_pretrained(path).labels == ["LABEL_0", "LABEL_1", "LABEL_2"]
 
 
+@pytest.mark.slow
 def test_the_real_one_agrees_with_the_way_over_hugging_face(tfreps_data, tmp_path):
     path = tfreps_data / "google_bert_tiny"
     if not path.is_dir():

@@ -375,6 +375,7 @@ def test_the_originals_embeddings_need_the_carried_state(tfreps_data):
     assert max(errors["warm"][1:]) < 0.1 * max(errors["zero"][1:])
 
 
+@pytest.mark.slow
 def test_the_original_fixture_against_the_loops(tfreps_data):
     """All layers for a known word, an unknown word and a word of 60 bytes."""
     folder = tfreps_data / "bilm_tf_fixture"

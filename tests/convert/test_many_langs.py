@@ -64,6 +64,7 @@ def test_the_clips_matter(loaded):
     assert np.abs(vectors[1:] - expected_of(loaded)[0][1:]).max() > 0.01
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("initial_state", ["zero", pytest.param("warm", marks=pytest.mark.slow)])
 def test_a_preset(words, tmp_path, initial_state):
     if initial_state == "warm":
@@ -118,6 +119,7 @@ def test_states(words):
     assert_close(warm(ids)["layer_outputs"], words.model(ids, initial_state=state)["layer_outputs"])
 
 
+@pytest.mark.slow
 def test_elmo_mixes_the_layers_of_the_original(words):
     weights, layers = [0.1, -0.2, 0.3], np.stack([v[:, :3] for v in expected_of(words)[:2]])
     elmo = Elmo(words.model, dropout=0.0, mix_weights=weights)

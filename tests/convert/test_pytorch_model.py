@@ -35,7 +35,7 @@ def in_pytorch(folder, write=zip_of):
     return folder
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "write, case",
     [

@@ -84,6 +84,7 @@ def test_older_keys_and_places(copy):
     assert found(TEXTS[4]).vectors.tolist() != VECTORS["query"][4]  # fewer pieces are read
 
 
+@pytest.mark.slow
 def test_the_length_of_the_tokenizer_has_no_effect_with_another(copy):
     """sentence-transformers sets the `model_max_length` of the tokenizer to the other length."""
     folder, change = copy

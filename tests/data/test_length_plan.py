@@ -47,7 +47,7 @@ def test_empty_sentences():
     )
 
 
-@hypothesis.settings(max_examples=200)
+@hypothesis.settings(max_examples=60)
 @hypothesis.given(
     strategies.lists(strategies.integers(0, 300), min_size=1, max_size=60),
     strategies.integers(1, 500),

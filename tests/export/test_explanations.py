@@ -14,6 +14,8 @@ from tfreps._src.export.explanations import LOWEST, explain_attention, explain_l
 from tfreps.models import Classifier, HMMTagger, Tagger, TokenEmbedder
 from tfreps.tags import illegal_transitions
 
+pytestmark = pytest.mark.usefixtures("eager_if_quick")
+
 TAGS = ["O", "B-X", "I-X"]
 IDS = np.array([[1, 2, 3], [2, 0, 0], [0, 0, 0]], "int32")
 

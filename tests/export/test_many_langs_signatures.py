@@ -33,20 +33,37 @@ def loaded():
 
 
 @pytest.fixture(scope="module")
-def signatures(loaded, tmp_path_factory):
+def saved(loaded, tmp_path_factory):
     base = tmp_path_factory.mktemp("export") / "elmo"
     written = write_export(open_for_export(loaded), base)
     assert {path.name for path in (written.folder / "assets").iterdir()} == {
         *("characters.txt", "words.txt")
     }
     assert "`word_character_ids` | int32 | [N, T, 10]" in (base / "README.md").read_text()
-    yield tf.saved_model.load(str(written.folder)).signatures
-
-
-def test_tokens_in_any_script_have_the_vectors_of_the_original(loaded, signatures):
+    signatures = tf.saved_model.load(str(written.folder)).signatures
     assert set(signatures) == {
         *("default", "serving_default", "tokens", "word_character_ids", "vectors")
     }
+    yield signatures
+
+
+@pytest.fixture(params=["eager", pytest.param("saved", marks=pytest.mark.slow)])
+def signatures(request, loaded):
+    """Returns functions: those of an export, or those that it is made of, called eagerly."""
+    if request.param == "saved":
+        return request.getfixturevalue("saved")
+    request.getfixturevalue("functions_run_eagerly")
+    made = open_for_export(loaded)
+    return {
+        "default": lambda text: made.from_text(text),
+        "tokens": lambda tokens, sequence_len: made.from_tokens(tokens, sequence_len),
+        "word_character_ids": lambda word_character_ids, sequence_len: made.from_ids(
+            word_character_ids, sequence_len
+        ),
+    }
+
+
+def test_tokens_in_any_script_have_the_vectors_of_the_original(loaded, signatures):
     lengths = tf.constant(LENGTHS)
     ids = tf.constant(loaded.word_characters(TOKENS))
     original = json.loads((FOLDER / "words/outputs.json").read_text(encoding="utf-8"))
@@ -84,13 +101,6 @@ def tagger(loaded):
         ["<S>", "</S>", "<UNK>", "dog"], max_characters=12, word_characters=loaded.word_characters
     )
     return TextTagger(Tagger(embedder, ["A", "B", "C"], use_crf=False), indexer)
-
-
-@pytest.fixture
-def functions_run_eagerly():
-    tf.config.run_functions_eagerly(True)
-    yield
-    tf.config.run_functions_eagerly(False)
 
 
 def test_tokens_of_a_tagger(tagger, functions_run_eagerly):

@@ -9,6 +9,8 @@ import tensorflow as tf
 from tfreps._src.inference.chain_stream import ChainStream
 from tfreps._src.layers.ops import chain
 
+pytestmark = pytest.mark.usefixtures("eager_if_quick")
+
 
 def on_grid(rng, *shape):
     """Returns scores whose float32 sums are exact, so that many paths have equal scores."""

@@ -16,6 +16,8 @@ from tfreps.models import (
 )
 from tfreps.text import TokenIndexer
 
+pytestmark = pytest.mark.usefixtures("eager_if_quick")
+
 TEXTS = ["the river", "bank"]
 ITERABLES = {
     "file": lambda file: file,
@@ -74,7 +76,7 @@ def bert():
     return TextBert(tiny_bert.make_encoder(tokenizer), tokenizer)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 def test_a_tagger(tagger, texts):
     for read in (tagger, tagger.tag):
         assert [found.tokens for found in read(texts())] == [["the", "river"], ["bank"]]
@@ -107,7 +109,7 @@ def test_an_embedder(embedder, texts):
     assert cosines.diagonal() == pytest.approx([1.0, 1.0])
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 def test_a_bilm(bilm, texts):
     assert [found.tokens for found in bilm(texts())] == [["the", "river"], ["bank"]]
     assert [vectors.shape for vectors in bilm.encode(texts())] == [(3, 2, 8), (3, 1, 8)]
@@ -120,7 +122,7 @@ def test_a_sentence_encoder(bilm):
     assert [number for number, _ in encoder.encode(map(str.split, TEXTS))] == [1, 0]
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 def test_a_bert(bert, texts):
     for read in (bert, bert.encode):
         assert [found.tokens[1:-1] for found in read(texts())] == [["the", "rive", "##r"], ["bank"]]

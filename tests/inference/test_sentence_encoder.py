@@ -9,6 +9,8 @@ from tests.tiny_run import VOCABULARY, make_pretrainer
 from tfreps.inference import SentenceEncoder
 from tfreps.text import batch_to_ids
 
+pytestmark = pytest.mark.usefixtures("eager_if_quick")
+
 SENTENCES = [
     "he put the money in the bank .".split(),
     [],
@@ -66,6 +68,7 @@ def test_layers():
         assert vectors.dtype == np.float16 and vectors.shape == expected[number].shape
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("layers", ["bottom", [1.0, 2.0], 3])
 def test_layers_that_there_are_not(layers):
     with pytest.raises(ValueError, match="`layers` must be one of all, top, average, the number"):

@@ -13,6 +13,8 @@ from tfreps.models import Classifier, HMMTagger, Tagger
 from tfreps.tags import illegal_transitions
 from tfreps.text import TokenIndexer
 
+pytestmark = pytest.mark.usefixtures("eager_if_quick")
+
 INDEXER = TokenIndexer(VOCABULARY)
 TRANSITIONS = np.array([[1.0, 0.5, -1.0], [0.0, -2.0, 2.0], [0.5, 0.0, 1.0]], "float32")
 SENTENCES = ["Ada saw Rome".split(), "Rome slept".split(), ["Ada"], "saw Ada Rome Ada".split()]
@@ -127,5 +129,5 @@ def test_sentences_with_forbidden_tags_are_left_out():
 def test_data_without_a_best_temperature():
     with pytest.raises(ValueError, match="all predictions for the data are right"):
         fit_temperature(classifier(), [["Rome"], ["Ada"]], ["good", "bad"])
-    with pytest.raises(ValueError, match="No temperature from 0.01 to 100 has the lowest"):
+    with pytest.raises(ValueError, match="No temperature between 0.01 and 100.0 minimizes"):
         fit_temperature(classifier(), [["Rome"], ["Ada"]], ["bad", "good"])

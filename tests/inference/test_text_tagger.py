@@ -10,6 +10,8 @@ from tfreps.inference import TextSpan, TextTagger
 from tfreps.models import Classifier, PieceEncoder, Tagger, TokenEmbedder
 from tfreps.text import PieceIndexer, TokenIndexer
 
+pytestmark = pytest.mark.usefixtures("eager_if_quick")
+
 
 @pytest.fixture(scope="module")
 def tagger():

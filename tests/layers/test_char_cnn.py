@@ -20,7 +20,7 @@ def encoder_of(tmp_path, options, weights):
     return BiLM.from_pretrained(*oracles.write_files(tmp_path, options, weights)).token_encoder
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "characters",
     [
@@ -71,6 +71,7 @@ def tie_tokens():
     return ["a", "dog", "犬", "z" * 48, "y" * 60, "qwertyuiop" * 5, "ab", "<S>", "b" * 46]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("activation", ["relu", "tanh"])
 def test_the_gradient_is_that_of_the_naive_network(tmp_path, activation):
     options = oracles.options_with(characters={"activation": activation, "n_highway": 1})

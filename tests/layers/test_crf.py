@@ -64,6 +64,7 @@ def test_without_constraints_all_is_as_enumerated():
     assert many.shape == (len(MASKS), 3, 4)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("constrain", ["both", "decode"])
 def test_constraints(constrain):
     problem = Problem.random(MASKS)

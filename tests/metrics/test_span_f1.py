@@ -27,7 +27,7 @@ def expected(true, pred, scheme, mode):
     )
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("scheme", LETTERS)
 def test_is_seqeval_however_batched(scheme, mode):

@@ -52,6 +52,7 @@ def test_is_scikit_learn_weighted():
     assert_close(list(metric.scores().values()), expected[:3], terms=1, unit=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.few(1)
 @pytest.mark.parametrize("statistic", ["f1", "precision", "recall"])
 def test_in_a_compiled_model(statistic):

@@ -48,6 +48,7 @@ def test_learns_saves_and_loads(pooling, tmp_path):
         np.testing.assert_array_equal(out[name], again[name])
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     "pooling", ["mean", "max", "mean_max", "attention", "first", "pooled_output"]
 )

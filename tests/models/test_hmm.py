@@ -11,6 +11,8 @@ from tfreps._src.models.hmm_counts import HMMCounts
 from tfreps.data import read_tagged
 from tfreps.models import HMMTagger
 
+eager = pytest.mark.usefixtures("eager_if_quick")
+
 TAGS = ["O", "B", "I"]
 SIZE, UNKNOWN = 7, 3
 
@@ -69,6 +71,8 @@ def viterbi_loop(model, sentence):
     return path[::-1]
 
 
+@eager
+@pytest.mark.few(1)
 @pytest.mark.parametrize("options", [{}, {"use_end": True, "unknown": "hapax"}])
 def test_all_paths_enumerated(options):
     model = learned(**options)
@@ -95,6 +99,7 @@ def test_all_paths_enumerated(options):
     assert not marginals[1, 1:].any() and not tags.numpy()[1, 1:].any()
 
 
+@eager
 def test_the_worked_example_of_the_article():
     """A, B and pi of a classic example; the best path for observations 0, 1, 0 is 2, 2, 2."""
     model = HMMTagger(2, ["1", "2", "3"], unknown_id=2)
@@ -107,6 +112,7 @@ def test_the_worked_example_of_the_article():
     assert_close(np.exp(score), [0.0147])
 
 
+@eager
 def test_empty_sentences_and_single_tokens():
     model = learned(use_end=True)
     out = model(np.array([[0, 0], [2, 0]]))
@@ -117,6 +123,7 @@ def test_empty_sentences_and_single_tokens():
     assert model(np.zeros([2, 0], "int32"))["log_likelihood"].numpy().tolist() == [0, 0]
 
 
+@eager
 def test_a_mask_of_its_own_may_have_holes():
     model = learned()
     mask = [[True, False, True, True]]
@@ -232,12 +239,14 @@ def test_tagged_counts_stay_in_baum_welch():
     assert (np.diff(values) > -1e-3).all() and values[-1] > values[0]
 
 
+@eager
 def test_a_tag_that_is_never_followed():
     model = HMMTagger(3, ["x", "."])
     model.fit_counts([[1, 2], [1, 1, 2]], [[0, 1], [0, 0, 1]], smoothing=0)
     assert model.decode_sentences([[1, 2], [1, 2, 1]])[0].tolist() == [0, 1]
 
 
+@eager
 def test_one_tag():
     model = HMMTagger(3, ["x"])
     model.fit_counts([[1, 2]], [[0, 0]])

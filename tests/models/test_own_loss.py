@@ -175,7 +175,7 @@ def test_weights_of_tokens_replace_weights_of_tags():
         pytest.param("Tagger", {"use_crf": False}, marks=pytest.mark.slow),
     ],
 )
-def test_weighted_figures_do_not_depend_on_the_batches(name, options):
+def test_weighted_figures_do_not_depend_on_the_batches(name, options, functions_run_eagerly):
     """As in Keras, the loss is divided by the number of rows, not by the sum of the weights."""
     model, _ = make(name, **options)
     model.compile(keras.optimizers.SGD(0.0), run_eagerly=True)
@@ -222,7 +222,7 @@ def test_weights_of_labels_where_batches_have_weights():
         model.fit(batches, class_weight={1: 2})
 
 
-def test_metrics_of_an_output_of_a_classifier():
+def test_metrics_of_an_output_of_a_classifier(functions_run_eagerly):
     model, _ = make("Classifier")
     model.compile("sgd", metrics={"logits": "accuracy"})
     logs = model.evaluate(X, Y[:, 0], verbose=0, return_dict=True)
@@ -306,6 +306,7 @@ def test_predict_of_a_pretrainer():
 RAGGED = tf.ragged.constant([[0, 1], [2], [1], [0]])
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", ["Tagger", "Classifier"])
 @pytest.mark.parametrize(
     "y, got",

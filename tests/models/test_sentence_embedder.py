@@ -45,6 +45,7 @@ def cosine(a, b):
     return sum(a * b) / (sum(a * a) * sum(b * b)) ** 0.5
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     "options",
     [

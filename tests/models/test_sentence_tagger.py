@@ -10,6 +10,8 @@ from tests.layers.ops.chain_paths_oracle import Problem
 from tests.layers.ops.test_chain_spans import all_spans, enumerated, names_of
 from tfreps.models import HMMTagger, Tagger, TokenEmbedder
 
+pytestmark = pytest.mark.usefixtures("eager_if_quick")
+
 IDS = np.array([[1, 2, 3, 1], [2, 3, 0, 0], [0, 0, 0, 0], [3, 3, 1, 2]], "int32")
 MASK = np.array([[1, 1, 1, 1], [1, 1, 0, 0], [0, 0, 0, 0], [1, 0, 1, 1]], bool)
 FEATURES = {"token_ids": IDS, "mask": MASK}

@@ -22,6 +22,7 @@ def test_parameters_are_as_many_as_published(name):
     )
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "name", ["elmo_tiny", "elmo_small", pytest.param("elmo_original", marks=pytest.mark.slow)]
 )

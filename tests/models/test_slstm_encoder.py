@@ -14,6 +14,7 @@ def make(embedding_dim=4, **options):
     return SLSTMEncoder(embedder, **{"units": 4, "num_steps": 3, **options})
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("num_nodes", [0, 1, 2])
 def test_is_an_slstm_on_the_embedded_tokens(num_nodes):
     encoder = make(num_sentence_nodes=num_nodes)

@@ -124,6 +124,7 @@ def test_files_and_presets_have_the_temperature(make, tmp_path):
             np.testing.assert_array_equal(values, expected[name])
 
 
+@pytest.mark.slow
 def test_presets_of_bert_have_the_temperature(tmp_path):
     """The files of transformers have no temperature, so the preset is one for tfreps alone."""
     model = Classifier(

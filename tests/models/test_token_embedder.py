@@ -38,6 +38,7 @@ def test_joins_its_parts_in_order():
     np.testing.assert_array_equal(out["mask"], IDS > 0)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     "options, width",
     [

@@ -54,7 +54,7 @@ def oracle(encoder, ids):
     return np.array(layers), np.array(attention)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "options",
     [
@@ -84,6 +84,7 @@ def test_equals_plain_loops(options):
     assert (encoder.project is None) == ("embedding_dim" not in options)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("positions", ["sinusoidal", "learned", None])
 def test_what_is_masked_is_as_good_as_not_there(positions):
     encoder = make(positions=positions)

@@ -87,7 +87,7 @@ def test_all_groups_are_clipped_together():
     assert_close([one.numpy()[0], two.numpy()[0]], [-0.06, -0.8])
 
 
-def test_rates_can_be_changed_by_callbacks():
+def test_rates_can_be_changed_by_callbacks(functions_run_eagerly):
     """Keras's scheduler changes the rates of all optimizers; in Keras 3.12, the default's only."""
     changes_all = hasattr(keras.callbacks.LearningRateScheduler, "_update_optimizer_lr")
     optimizer, (model, x, y) = grouped(), network()
@@ -102,7 +102,7 @@ def test_rates_can_be_changed_by_callbacks():
     assert float(optimizer.default.learning_rate) == 0.5
 
 
-def test_a_group_without_variables():
+def test_a_group_without_variables(functions_run_eagerly):
     optimizer, (model, x, y) = grouped(), network()
     optimizer = GroupedOptimizer(keras.optimizers.Adam(), {"bilm/": keras.optimizers.Adam()})
     model.compile(optimizer, loss="mse")

@@ -55,6 +55,7 @@ def publish(hub, monkeypatch):
     return put
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name, kind", [("elmo_original", "sha256"), ("seqvec", "md5")])
 def test_names_and_checksums_of_the_table(publish, tmp_path, name, kind):
     """The rows have the URLs and facts of a small model. SeqVec is published with MD5 alone."""
@@ -114,6 +115,7 @@ def test_an_archive_of_many_languages(publish, tmp_path, many_langs, inside):
         assert_is_original("elmo_many_en")
 
 
+@pytest.mark.slow
 def test_the_archive_of_simplified_chinese(publish, tmp_path, many_langs):
     with tarfile.open(tmp_path / "zhs.model.tar.bz2", "w:bz2") as archive:
         archive.add(many_langs, "zhs.model")
@@ -122,6 +124,7 @@ def test_the_archive_of_simplified_chinese(publish, tmp_path, many_langs):
         assert_is_original("elmo_many_zh_hans")
 
 
+@pytest.mark.slow
 def test_the_archive_of_slovene(publish, tmp_path):
     """slovenian-elmo.tar.gz of CLARIN.SI contains a folder, and weights with an unusual name."""
     mine = write_bilm(tmp_path / "slovenian")

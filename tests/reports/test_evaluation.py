@@ -12,6 +12,8 @@ from tfreps.data import LabeledText, TaggedSentence
 from tfreps.inference import TextClassifier, TextTagger
 from tfreps.models import Classifier
 
+pytestmark = pytest.mark.usefixtures("eager_if_quick")
+
 
 @pytest.fixture(scope="module")
 def tagger(tmp_path_factory):

@@ -74,6 +74,7 @@ def test_next_sentences_can_be_left_but_not_begun(tmp_path):
         load_pretrainer(source, next_label=1)
 
 
+@pytest.mark.slow
 def test_a_checkpoint_with_its_vocabulary(tmp_path):
     old = make()
     old.save_pretrained(tmp_path)
@@ -110,6 +111,7 @@ def source(request, tmp_path_factory):
     return write(tmp_path_factory.mktemp("bert") / request.param, TOKENIZER)
 
 
+@pytest.mark.few(1)
 def test_the_same_numbers_and_the_same_pieces(source):
     path, encoder = source
     found = load_encoder(path)
@@ -119,6 +121,7 @@ def test_the_same_numbers_and_the_same_pieces(source):
     assert max_length(*found) == 24
 
 
+@pytest.mark.few(1)
 def test_the_first_blocks_and_other_dropout(source):
     path, encoder = source
     found = load_encoder(path, num_layers=1, pooler=False, dropout=0.25).encoder
@@ -129,6 +132,7 @@ def test_the_first_blocks_and_other_dropout(source):
         load_encoder(path, num_layers=3)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("options", [{}, {"embedding_dim": 8}, {"num_segments": 0}])
 def test_freezing(options):
     encoder = tiny_bert.make_encoder(TOKENIZER, pooler=False, **options)
@@ -147,6 +151,7 @@ def test_freezing(options):
         freeze_layers(encoder, 3)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("options", [{"embedding_dim": 8}, {"num_segments": 0}])
 def test_other_options_of_the_network(options):
     encoder = tiny_bert.make_encoder(TOKENIZER, **options)

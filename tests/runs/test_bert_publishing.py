@@ -152,6 +152,7 @@ def test_the_longest_text_goes_along(classifier, tmp_path):
     assert again["model_max_length"] == 8
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["classifier", "tagger"])
 def test_the_vocabulary_of_another_model(request, tmp_path, capsys, kind):
     _, folder = request.getfixturevalue(kind)
@@ -168,6 +169,7 @@ def test_the_vocabulary_of_another_model(request, tmp_path, capsys, kind):
     assert "1 rows of the embedding table belong to no token" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_characters_are_told_to_be_of_no_tokenizer_there(tmp_path, capsys):
     path, _ = tiny_bert.write_run(tmp_path / "run", tiny_bert.characters("房间"))
     convert(path, *HUGGING_FACE, "--output", tmp_path / "hf")

@@ -72,6 +72,7 @@ def test_a_model_without_softmax(run, tmp_path):
     assert model.bilm.initial_state == "zero"
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("beside", [True, False])
 def test_published_weights(run, tmp_path, beside):
     options = tmp_path / ("options.json" if beside else "other.json")
@@ -84,6 +85,7 @@ def test_published_weights(run, tmp_path, beside):
     assert model.vocabulary_size == 7
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("dtype", ["float32", "mixed_float16"])
 @pytest.mark.parametrize("characters", [(), None])
 def test_a_training_folder_of_bilm_tf(tmp_path, characters, dtype):

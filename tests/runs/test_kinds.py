@@ -64,6 +64,7 @@ def test_a_vocabulary_of_another_size(tmp_path):
 ADAPTER = '{"peft_type": "LORA", "base_model_name_or_path": "google-bert/bert-base-cased"}'
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("has_base", [True, False])
 @pytest.mark.parametrize("name", [".", "model.safetensors", "adapter_model.safetensors"])
 def test_an_adapter_is_named(tmp_path, has_base, name):

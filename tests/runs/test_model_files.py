@@ -66,6 +66,7 @@ def test_published_weights(published):
     assert not elmo.bilm.trainable
 
 
+@pytest.mark.slow
 def test_an_archive(published, tmp_path, monkeypatch):
     """`from_pretrained` reads what `from_preset` reads, and errors name the archive."""
     monkeypatch.setenv("KERAS_HOME", str(tmp_path / "keras"))

@@ -182,6 +182,7 @@ def test_a_damaged_manifest(tmp_path, bad):
         check_assets(tmp_path)
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize(
     "damage",
     [

@@ -45,6 +45,7 @@ SWAPPED = Vocabulary(["</S>", "<S>", *VOCABULARY.tokens[2:]], source="other.txt"
 RENAMED = Vocabulary([*VOCABULARY.tokens[:-1], "inn"], source="other.txt")
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     "options, vocabulary, message",
     [

@@ -241,7 +241,7 @@ def test_every_character_there_is(how):
 
 
 @pytest.mark.parametrize("how", TOKENIZERS)
-@hypothesis.settings(max_examples=30)
+@hypothesis.settings(max_examples=15)
 @hypothesis.given(texts=strategies.lists(TEXTS, min_size=5, max_size=10))
 def test_equal_to_the_oracle(how, texts):
     assert tokenize(texts, how) == [ORACLES[how](text) for text in texts]
@@ -250,7 +250,7 @@ def test_equal_to_the_oracle(how, texts):
 PUNCTUATED = strategies.text("abntsXYé.'’,:-$\"()”/ 95", max_size=20)
 
 
-@hypothesis.settings(max_examples=30)
+@hypothesis.settings(max_examples=15)
 @hypothesis.given(texts=strategies.lists(PUNCTUATED, min_size=10, max_size=20))
 def test_equal_to_the_oracle_on_punctuation(texts):
     assert tokenize(texts, "treebank") == [treebank(text) for text in texts]
@@ -398,7 +398,7 @@ def test_words_of_bert_on_every_character(name):
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("name", BERTS)
-@hypothesis.settings(max_examples=30)
+@hypothesis.settings(max_examples=15)
 @hypothesis.given(texts=strategies.lists(TEXTS | strategies.text(ODD), min_size=5, max_size=10))
 def test_words_of_bert(name, texts):
     check_words(BERTS[name], texts)

@@ -196,6 +196,7 @@ def misname(options, weights):
     options.write_text(options.read_text().replace('"relu"', '"gelu"'))
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     "spoil, message",
     [

@@ -15,6 +15,8 @@ from tfreps.inference import TextTagger
 from tfreps.models import Elmo, Tagger, TokenEmbedder
 from tfreps.text import TokenIndexer
 
+pytestmark = pytest.mark.usefixtures("eager_if_quick")
+
 MODEL = FOLDER / "words"
 TEXT = "the dog sat\n海林 海 林\n\nда café تك 😀 internationalization\n"
 TAGGED = "the\tX\ndog\tY\nsat\tZ\n\n海林\tY\n海\tY\n林\tY\n\nда\tX\ncafé\tY\nتك\tZ\n\n"

@@ -13,6 +13,8 @@ from tfreps.__main__ import main
 from tfreps.text import batch_to_ids
 from tfreps.training import neighbors
 
+pytestmark = pytest.mark.usefixtures("eager_if_quick")
+
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):

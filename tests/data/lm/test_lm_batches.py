@@ -130,7 +130,7 @@ def test_order_of_bilm_tf(tmp_path, batch_size, unroll_steps):
             np.testing.assert_array_equal(batch["tokens_characters" + suffix], characters)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("shuffle", [False, True])
 @pytest.mark.parametrize("batch_size", [3, 1, 7])
 def test_no_position_is_lost(tmp_path, batch_size, shuffle):
@@ -181,6 +181,7 @@ def test_static_shapes(two_shards):
     assert spec["unknown_characters"] == tf.TensorSpec([None, 50], tf.int32)
 
 
+@pytest.mark.slow
 def test_table_equals_ids(tmp_path):
     path = write(tmp_path, "a.txt", "\n".join(random_lines(3, 40)))
     ids = arrays(lm_batches(path, VOCABULARY, 3, 4, characters="ids", passes=1))
@@ -202,7 +203,7 @@ def sentences_in(found, suffix="", last=E):
 
 
 def test_shuffle(tmp_path):
-    lines = [" ".join(random.Random(n).choices(WORDS, k=20)) for n in range(30)]
+    lines = [" ".join(random.Random(n).choices(WORDS, k=8)) for n in range(30)]
     for n in range(3):
         write(tmp_path, f"{n}.txt", "\n".join(lines[10 * n : 10 * n + 10]))
 
@@ -238,6 +239,7 @@ def test_blank_lines_and_empty_shards(tmp_path):
     assert skipping.count().positions == 4 and skipping.count().sentences == 2
 
 
+@pytest.mark.slow
 def test_windows_lines_and_gzip(tmp_path):
     plain = write(tmp_path, "a.txt", "a ö\nb zebra\n\nc")
     windows = write(tmp_path, "b.txt", "a ö\r\nb zebra\r\n\r\nc\r\n")

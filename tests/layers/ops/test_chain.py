@@ -106,7 +106,7 @@ def test_k_best_are_the_first_of_all_paths(name, how):
         ).all()
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @every_way
 @pytest.mark.parametrize("name", ["three tags", "one tag", "forbidden steps", "wide scores"])
 def test_path_scores(name, how):

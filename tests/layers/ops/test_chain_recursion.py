@@ -30,6 +30,7 @@ def test_suffixes_give_sums_and_best_paths_maxima():
     assert_close(best_path(chain)[1], [problem.best(row)[0][1] for row in rows])
 
 
+@pytest.mark.slow
 def test_scores_stay_small_however_long_the_sentence():
     problem = Problem.random(np.ones([2, 300]), scale=5.0)
     problem.emissions[:] += 100.0
@@ -68,6 +69,7 @@ def test_a_chain_has_one_state_more_and_real_tokens_last():
         assert tf.reduce_sum(tf.cast(chain.scores[..., 0] == 0.0, "int32")) == 2 * length
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("jit_compile", [False, True])
 def test_nothing_is_below_the_impossible_and_nan_stays(jit_compile):
     lowest = np.float32(FORBIDDEN)

@@ -95,6 +95,7 @@ def test_large_scores_are_computed_in_log_space(scale):
         assert_close(found[row], wanted, magnitude=scale)  # the error of the scores
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [50, pytest.param(3000, marks=pytest.mark.slow)])
 def test_spans_of_one_token_have_marginals_in_long_sentences(size):
     """In BMES, S-A is exactly the span of one token, which gives the result for any length."""

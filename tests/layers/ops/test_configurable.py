@@ -89,6 +89,7 @@ def test_what_is_frozen_stays_so(tmp_path, whole):
         assert (weight.numpy() != old).any() == any(weight is w for w in loaded.trainable_weights)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("activation", ["selu", "gelu_tanh", keras.activations.tanh, doubled])
 def test_activations_are_those_of_keras(activation):
     """Tests names and functions, in blocks and convolutions, before and after a config."""
@@ -171,6 +172,7 @@ def test_what_is_not_quantized_has_an_ordinary_config():
     assert modes(BertEncoder.from_config(config)).count("int8") == 0
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Layer .* does not have a `quantize` method:UserWarning")
 def test_adapters_are_merged_when_a_quantized_model_is_saved(tmp_path):
     model = make(pooler=False)

@@ -15,6 +15,7 @@ def draws(sampler, number):
     return [draw(tf.constant([7, step], "int64")) for step in range(number)]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("num_sampled, range_max", [(1, 2), (5, 6), (20, 100), (2048, 4158)])
 def test_ids_are_distinct_and_in_range(num_sampled, range_max):
     sampler = LogUniformSampler(num_sampled, range_max)

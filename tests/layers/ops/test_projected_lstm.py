@@ -79,7 +79,7 @@ CASES = {
 }
 
 
-@pytest.mark.few(8)
+@pytest.mark.few(4)
 @pytest.mark.parametrize("page", [4096, 4 * 4 * UNITS])  # with the second, kernels are widened
 @pytest.mark.parametrize("compiled", [False, pytest.param(True, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("training", [False, True])
@@ -135,6 +135,7 @@ def test_padding_reaches_no_gradient():
     assert (d_inputs[4:, 1] == 0.0).all() and (d_inputs[:, 2] == 0.0).all()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 def test_low_precision_is_close_and_float32(dtype):
     options = {"cell_clip": 3.0, "projection_clip": 3.0}
@@ -154,6 +155,7 @@ def repeated(seed=1):
     return vectors, which, [vectors[which], *arguments()[1:]]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("compiled", [False, pytest.param(True, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("training", [False, True])
 def test_distinct_vectors_do_not_change_values_and_gradients(training, compiled):

@@ -29,7 +29,7 @@ def gradients(layer, x):
     return tape.gradient(loss, [x, *variables], unconnected_gradients="zero")
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("form", FORMS)
 def test_gradient_is_that_of_autodiff(form, monkeypatch):
     layer, x = make(**FORMS[form]), tf.constant(batch())

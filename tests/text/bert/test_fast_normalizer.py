@@ -26,6 +26,7 @@ def test_every_character_among_others(lowercase):
     assert tf.reduce_all(same)
 
 
+@pytest.mark.few(18)
 @pytest.mark.parametrize(
     "text",
     [

@@ -55,6 +55,7 @@ def test_texts_are_as_their_pieces(tokenizer, longest):
         assert tokenizer.pieces_to_ids(row) == ids
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("words", [False, True])
 def test_with_an_operation_of_tensorflow_text(tmp_path, words):
     pytest.importorskip("tensorflow_text")

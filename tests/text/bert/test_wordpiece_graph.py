@@ -46,12 +46,13 @@ def alphabet():
 TEXTS = strategies.lists(strategies.text(strategies.deferred(alphabet), max_size=12), max_size=4)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("case", CASES["options"], ids=IDS)
 def test_core_operations_on_difficult_texts(case):
     assert case_tokenizer(case)(CASES["texts"], core_ops=True).to_list() == case["ids"]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("case", CASES["options"][:4], ids=IDS[:4])
 def test_tensorflow_text_differs_on_words_of_more_bytes_than_characters_alone(case):
     """It counts bytes: 51 times `ж` is 102 bytes, and a Hangul syllable is at least 3."""

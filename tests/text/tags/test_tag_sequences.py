@@ -17,7 +17,7 @@ def test_spans_are_those_of_seqeval(scheme, mode):
         assert sorted(tags.spans(sentence, scheme, mode)) == expected, sentence
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(st.data())
 def test_spans_are_those_of_seqeval_whatever_the_tags(data):
     scheme, mode = data.draw(st.sampled_from(SCHEMES)), data.draw(st.sampled_from(tags.MODES))

@@ -28,6 +28,7 @@ def indexer(max_characters=None):
     return TokenIndexer.from_sentences(SENTENCES, max_characters=max_characters)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     "given, kind, width",
     [

@@ -17,6 +17,8 @@ from tfreps.callbacks import EpochLog, ReduceLearningRate, WeightAverages
 from tfreps.optimizers import GroupedOptimizer, ReducibleLearningRate
 from tfreps.training.loop.epoch_loop import FitPlan, fit_epochs
 
+pytestmark = pytest.mark.usefixtures("eager_if_quick")
+
 
 class Batches:
     """Rows of two numbers and their sum, shuffled per epoch; 5, 4, 5, ... batches."""
