@@ -13,6 +13,8 @@ from tfreps._src.convert.sentence_transformers import read_embedder, read_settin
 from tfreps.inference import TextEmbedder
 from tfreps.models import SentenceEmbedder, TokenEmbedder
 
+pytestmark = pytest.mark.usefixtures("eager_if_quick")
+
 VECTORS = json.loads((FOLDER / "vectors.json").read_text("utf-8"))
 
 

@@ -12,6 +12,8 @@ from tests.layers.ops.chain_paths_oracle import MASKS, Problem
 from tfreps._src.layers.ops import chain
 from tfreps.layers import CRF
 
+eager = pytest.mark.usefixtures("eager_if_quick")
+
 K = 3
 
 
@@ -64,6 +66,7 @@ def test_without_constraints_all_is_as_enumerated():
     assert many.shape == (len(MASKS), 3, 4)
 
 
+@eager
 @pytest.mark.few(1)
 @pytest.mark.parametrize("constrain", ["both", "decode"])
 def test_constraints(constrain):
@@ -89,6 +92,7 @@ def is_legal(tags, allowed=BIO):
     return all(allowed[a, b] for a, b in zip(path, path[1:], strict=False)) or len(tags) == 0
 
 
+@eager
 @pytest.mark.few(1)
 @pytest.mark.parametrize("scale", [1.0, 60.0, 1e4])
 def test_no_illegal_sequence_comes_out(scale):
@@ -251,6 +255,7 @@ def test_new_scores_are_used():
         assert crf.decode(tf.zeros([1, 1, 3]))[0].numpy().tolist() == [[1]]
 
 
+@eager
 def test_a_tape_gets_the_gradient_of_a_decoded_path():
     crf, _ = bio_crf(None)
     problem = Problem.random(MASKS)
@@ -281,6 +286,7 @@ def test_eager_graph_and_xla_agree(allowed):
             assert_close(a, b)
 
 
+@eager
 def test_partly_tagged_sentences():
     problem = Problem.random(MASKS)
     crf = random_crf(problem)

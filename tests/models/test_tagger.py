@@ -10,6 +10,8 @@ from tests.models.toy import TAGS, VOCABULARY_SIZE, sentences, tagged
 from tfreps import tags as schemes
 from tfreps.models import BiLSTMEncoder, LinearEncoder, Tagger, TokenEmbedder
 
+pytestmark = pytest.mark.usefixtures("eager_if_quick")
+
 
 def make(**kwargs):
     embedder = TokenEmbedder(vocabulary_size=VOCABULARY_SIZE, embedding_dim=8)

@@ -9,6 +9,8 @@ from tests import tiny_bert
 from tests.closeness import assert_close
 from tfreps.models import Classifier, HMMTagger, Tagger, TokenEmbedder
 
+pytestmark = pytest.mark.usefixtures("eager_if_quick")
+
 TAGS = ["O", "B-X", "I-X"]
 IDS = np.array([[1, 2, 3, 1], [2, 3, 0, 0], [0, 0, 0, 0]], "int32")
 FEATURES = {"token_ids": IDS}

@@ -18,6 +18,8 @@ from tfreps.inference import TextTagger
 from tfreps.models import BiLM, HMMTagger
 from tfreps.text import TokenIndexer
 
+pytestmark = pytest.mark.usefixtures("eager_if_quick")
+
 
 def write_bilm(folder):
     """Writes a small biLM as the published ones are written, and returns it."""

@@ -8,6 +8,8 @@ from tfreps.inference import TextBert, TextBiLM, TextClassifier, TextEmbedder, T
 from tfreps.models import BertEncoder, Classifier, HMMTagger, SentenceEmbedder, TokenEmbedder
 from tfreps.text import CharacterTokenizer, TokenIndexer, WordPieceTokenizer, batch_to_ids, tokenize
 
+pytestmark = pytest.mark.usefixtures("eager_if_quick")
+
 SPECIALS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a"]
 
 
