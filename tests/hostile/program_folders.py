@@ -19,11 +19,13 @@ TRAINING = "--epochs 1 --batch-size 2 --unroll-steps 2 --num-sampled 0".split()
 
 def run_program(case, *arguments):
     """Runs a program that writes `out`, or prints a one-line error and writes nothing."""
-    output, text = case.parent / "out", case.parent / "text.txt"
+    text = case.parent / "text.txt"
+    output = case.parent / ("out.npy" if "OUT.npy" in arguments else "out")
     text.write_text(TEXT)
     errors = io.StringIO()
     try:
-        words = [{"CASE": case, "OUT": output, "TEXT": text}.get(a, a) for a in arguments]
+        paths = {"CASE": case, "OUT": output, "OUT.npy": output, "TEXT": text}
+        words = [paths.get(word, word) for word in arguments]
         words = [str(word).replace("CASE/", f"{case}/") for word in words]
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(errors):
             code = main(words)
@@ -79,7 +81,15 @@ PROGRAMS = {
     "convert, run folder": (80, write_run, "convert", "CASE", *TO_BILM_TF),
     "embed, HDF5": (150, write_published, "embed", *FILES, "TEXT", *TO),
     "embed, run folder": (150, write_run, "embed", "CASE", "TEXT", *TO),
-    "embed, sentence-transformers": (40, write_embedder, "embed", "CASE", "TEXT", *TO),
+    "embed, sentence-transformers": (
+        40,
+        write_embedder,
+        "embed",
+        "CASE",
+        "TEXT",
+        "--output",
+        "OUT.npy",
+    ),
     "tag": (150, known_models.tagger_run, "tag", "CASE", "TEXT", *TO),
     "classify": (100, known_models.classifier_run, "classify", "CASE", "TEXT", *TO),
     "export": (40, write_run, "export", "CASE", *TO),

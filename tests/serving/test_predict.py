@@ -87,7 +87,7 @@ def test_what_cannot_be(exported, tmp_path, capsys):
     for arguments, message in [
         ([str(tmp_path), "a"], "contains neither a saved_model.pb"),
         ([str(torn), "a"], "cannot be loaded as a SavedModel"),
-        ([folder, "a", "--signature", "scores"], "); got 'scores'."),
+        ([folder, "a", "--signature", "scores"], ", score; got 'scores'."),
         (
             [folder, "a", "--signature", "character_ids"],
             "must name a signature that takes sentences; 'character_ids' takes",
