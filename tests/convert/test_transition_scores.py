@@ -83,6 +83,13 @@ def test_directions(library, tmp_path):
     assert_close(crf.path_score(emissions, [path])[0], expected)
 
 
+def test_names_that_are_not_text(tmp_path):
+    path = write(tmp_path / "crf.h5", arrays_of("addons"))
+    with h5py.File(path, "a") as file:
+        file[b"\xff"] = START
+    assert (read_transition_scores(path, TAGS).start_scores == START).all()
+
+
 def test_delft_json(tmp_path):
     values = {"transitions": TRANSITIONS, "startTransitions": START, "endTransitions": END}
     path = write(tmp_path / "crf_params.json", {**values, "numTags": np.array(3)})
@@ -114,6 +121,7 @@ def test_scores_by_tags(tmp_path):
         ('{"transitions": "high"}', "transitions must be a list of numbers"),
         ('{"transitions": [[1, 2], [3, 4]]}', r"the shape \(3, 3\), because there are 3 tags"),
         ('{"transitions": [[null, 0, 0], [0, 0, 0], [0, 0, 0]]}', "must contain finite numbers"),
+        ('{"transitions": {"O": {"O": 1e99}}}', "must contain finite numbers"),
         ('{"start_scores": [0, 0, 0]}', "under the names of a known library"),
     ],
 )

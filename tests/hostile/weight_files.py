@@ -2,11 +2,13 @@
 
 import contextlib
 import gc
+import json
 import shutil
 
 import h5py
 import keras
 import numpy as np
+from safetensors.numpy import save_file
 
 from tests import oracles
 from tests.bilm_tf_run import training_arrays, training_options, write_training_folder
@@ -24,6 +26,7 @@ from tfreps._src.convert.many_langs import read_many_langs
 from tfreps._src.convert.torch_files import open_torch
 from tfreps._src.data.labeled.sentence_vectors import SentenceVectors, token_digest
 from tfreps._src.inference.embeddings_file import read_options
+from tfreps.convert import read_transition_scores
 from tfreps.inference import EmbeddingsFile
 from tfreps.models import BertEncoder, BertPretrainer, BiLM, Classifier
 
@@ -170,6 +173,24 @@ def read_many(folder, random):
     forget(model)
 
 
+def write_scores(folder):
+    folder.mkdir()
+    values = np.eye(3, dtype="float32"), np.ones(3, "float32"), np.zeros(3, "float32")
+    arrays = dict(zip(("transitions", "start_scores", "end_scores"), values, strict=True))
+    np.savez(folder / "crf.npz", **arrays)
+    save_file(arrays, folder / "crf.safetensors")
+    with h5py.File(folder / "crf.h5", "w") as file:
+        file.update(arrays)
+    by_tags = {"transitions": {"O": {"B": 1.5}, "I": {"O": 2}}, "start_scores": [0, 1, 2]}
+    (folder / "crf.json").write_text(json.dumps(by_tags | {"end_scores": {"O": 1}}))
+
+
+def read_scores(folder, random):
+    found = sorted(folder.iterdir())
+    scores = read_transition_scores(random.choice(found), ["O", "B", "I"])
+    assert np.isfinite(scores.transitions).all()
+
+
 FORMATS = [
     folder_format("HDF5 of bilm-tf", 1_500, write_bilm, read_bilm),
     folder_format("HDF5 of vectors", 6_000, write_vectors, read_vectors_of),
@@ -183,4 +204,5 @@ FORMATS = [
     folder_format("checkpoints to resume from", 6_000, write_resumable, read_resumable),
     folder_format("checkpoints of bilm-tf", 600, write_checkpoint, read_checkpoint),
     folder_format("checkpoints of Google", 1_000, write_google, read_bert),
+    folder_format("transition scores", 6_000, write_scores, read_scores, quick=True),
 ]

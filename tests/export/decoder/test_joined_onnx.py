@@ -11,6 +11,7 @@ from tests import tiny_bert
 from tests.closeness import assert_close
 from tests.export.decoder import chain_oracle
 from tfreps._src.export.decoder.joined_onnx import joined_onnx, model_to_join
+from tfreps._src.export.decoder.short_names import with_short_names
 from tfreps._src.inference import run
 from tfreps.export import write_decoder
 
@@ -108,6 +109,16 @@ def test_models_that_cannot_be_joined(tmp_path):
     model = model_to_join(path, NAMES, 3)
     with pytest.raises(ValueError, match="got tags. Rename them"):
         joined_onnx(model, best_tags(17), list(NAMES))
+
+
+def test_short_names(tmp_path):
+    """The model stays the same, and its inputs and outputs keep their names."""
+    (tmp_path / "decoder.onnx").write_bytes(with_short_names(best_tags()))
+    model = onnx.load(tmp_path / "decoder.onnx")
+    assert {name for node in model.graph.node for name in node.input} >= {"logits", "mask", "t/4"}
+    _, function = run.RUNTIMES["onnx"](str(tmp_path / "decoder.onnx"), 1)
+    tags = function({"logits": TABLE[IDS], "mask": ATTENTION > 0})["tags"]
+    assert tags.tolist() == (TABLE.argmax(1)[IDS] * ATTENTION).tolist()
 
 
 @pytest.mark.slow

@@ -135,12 +135,14 @@ def _scores_of(path, arrays, name, places, shape):
             "with additional rows for the start and the end of a sentence are not supported."
         )
     scores = np.asarray(arrays.array(places[0]))
-    if scores.dtype.kind not in "fiu" or not np.isfinite(scores.astype("float32")).all():
+    with np.errstate(over="ignore"):  # too large for float32
+        scores = scores.astype("float32") if scores.dtype.kind in "fiu" else np.array([np.nan])
+    if not np.isfinite(scores).all():
         raise ValueError(
             f"{path}: {places[0]} must contain finite numbers. Replace minus infinity with a "
             "low score, such as -10000, and check how the file was written."
         )
-    return scores.astype("float32")
+    return scores
 
 
 def _open_json(path, tags):
@@ -170,7 +172,7 @@ def _from_json(path, name, value, tags):
             rows = [_from_json(path, f"{name}, {tag}", row, tags) for tag, row in of]
         value = rows
     try:
-        return np.asarray(value, "float32")
+        return np.asarray(value, "float64")
     except (TypeError, ValueError, OverflowError):
         raise ValueError(
             f"{path}: {name} must be a list of numbers, a list of such lists, or an object from "
@@ -218,4 +220,6 @@ def _unreadable(path, what, error):
 def _open_hdf5(path, tags):
     del tags
     file = open_hdf5(path)
-    return Arrays(array_shapes(file), lambda name: read_array(file, name))
+    # h5py returns names that are not UTF-8 as bytes.
+    shapes = {name: of for name, of in array_shapes(file).items() if isinstance(name, str)}
+    return Arrays(shapes, lambda name: read_array(file, name))

@@ -14,6 +14,7 @@ from tfreps._src.export.decoder.joined_onnx import (
     model_to_join,
     opset_of,
 )
+from tfreps._src.export.decoder.short_names import with_short_names
 from tfreps._src.export.export_check import check_output
 from tfreps._src.export.portable.converters import OPSET, check_packages, convert
 from tfreps._src.export.portable_model import PortableModel
@@ -50,13 +51,14 @@ README = """\
 # Decoder of tags
 
 `{file}`, written by `tfreps export-decoder`, computes the most probable sequence of tags
-{constraint}, its spans, and their exact probabilities.
+{constraint}, and exact probabilities.
 
 {tables}
 
-B is the number of sentences, at least 1. T is the number of tokens of the longest one. The tokens
-at which {real} are the tokens of the sentence, and starts and ends of spans count only these
-tokens. Two of them are neighbors if there is no other one between them.
+B is the number of sentences, at least 1. T is the number of tokens of the longest one. The other
+inputs than `logits` say which tokens have tags: those at which all of them are true (in a joined
+model, not 0). Two of these tokens are neighbors if there is no other one between them, and starts
+and ends of spans count only these tokens.
 """
 TABLE = "| {title} | type | shape | meaning |\n|---|---|---|---|\n{rows}"
 
@@ -183,7 +185,8 @@ def write_decoder(
             function = _saved_model(temporary, tagger, model)
         else:
             opset = OPSET if joined is None else min(opset_of(joined), OPSET)
-            file.write_bytes(convert(format, model, [tagger], opset))
+            content = convert(format, model, [tagger], opset)
+            file.write_bytes(with_short_names(content) if format == "onnx" else content)
             _, function = run.STARTS[DEFAULT_ENGINE[format]](str(file), 1)
         difference = _largest_difference(function, model)
         inputs = _rows(model.specs, num_tags=len(tags))
@@ -193,8 +196,8 @@ def write_decoder(
             inputs = "\n".join(
                 f"| `{each.name}` | {each.type} | {each.shape} | |" for each in session.get_inputs()
             )
-        _write_notes(temporary, name, model, inputs, num_paths)
         size = sum(path.stat().st_size for path in temporary.rglob("*") if path.is_file())
+        _write_notes(temporary, name, model, inputs, num_paths)
     folder = pathlib.Path(folder)
     return WrittenDecoder(folder, folder / name, size, difference)
 
@@ -263,9 +266,8 @@ def _write_notes(
     scheme = model.about["scheme"]
     text = README.format(
         file=name,
-        constraint=f"that the scheme {scheme!r} allows" if scheme else "of each sentence",
+        constraint=f"and spans that the scheme {scheme!r} allows" if scheme else "of a sentence",
         tables="\n\n".join(TABLE.format(title=title, rows=rows) for title, rows in tables),
-        real=" and ".join(f"`{name}`" for name in model.specs if name != LOGITS) + " are true",
     )
     (folder / "README.md").write_text(text, encoding="utf-8")
 
