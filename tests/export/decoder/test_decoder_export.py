@@ -93,7 +93,8 @@ def check_long(emissions, scores, found, real):
         if kind >= 0:
             inside = emissions.copy()
             inside[start:end] = np.where(chosen, emissions, -np.inf)[start:end]
-            inside[end : end + 1, path[start] + 1] = -np.inf  # I of the type of the B at `start`
+            after = path[start] + 1  # I of the type of the B at `start`, if there is such a tag
+            inside[end : end + 1, after : after + 1] = -np.inf
             log_share = chain_oracle.log_normalizer(inside, *scores) - total
             assert_close(share, np.exp(log_share), terms=LONG, magnitude=1.0)
 

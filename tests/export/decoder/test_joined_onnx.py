@@ -116,7 +116,7 @@ def test_short_names(tmp_path):
     (tmp_path / "decoder.onnx").write_bytes(with_short_names(best_tags()))
     model = onnx.load(tmp_path / "decoder.onnx")
     assert {name for node in model.graph.node for name in node.input} >= {"logits", "mask", "t/4"}
-    _, function = run.RUNTIMES["onnx"](str(tmp_path / "decoder.onnx"), 1)
+    _, function = run.STARTS["onnxruntime"](str(tmp_path / "decoder.onnx"), 1)
     tags = function({"logits": TABLE[IDS], "mask": ATTENTION > 0})["tags"]
     assert tags.tolist() == (TABLE.argmax(1)[IDS] * ATTENTION).tolist()
 
