@@ -143,6 +143,7 @@ bench: install
 	$(BIN)/python -m benchmarks.hmm $(call peer,peer-python,torch)
 	$(BIN)/python -m benchmarks.bert $(call peer,torch-python,torch) \
 	  $(call peer,keras-hub-python,keras_hub)
+	$(BIN)/python -m benchmarks.int8_exports
 
 peers: $(patsubst %,.venv-peers/%/.installed,torch keras_hub tf1 many_langs)
 

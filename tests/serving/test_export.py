@@ -130,6 +130,15 @@ def test_a_bert_with_fewer_bits_asked_and_checked(tmp_path, capsys):
         (["--vocabulary", "v"], "--vocabulary applies only to a biLM"),
         (["--scheme", "bio"], "--scheme applies only to a published BERT model with a tag head"),
         (["--check-python", "python"], "--check-python requires --check"),
+        (["--max-change", "0.1"], "--max-change has no effect with --format saved_model"),
+        (
+            ["--check-texts", "f", "--format", "onnx"],
+            "--check-texts has no effect with --weight-dtype float32; it applies to int8",
+        ),
+        (
+            ["--weight-dtype", "int8", "--format", "litert"],
+            "--weight-dtype cannot be combined with --format litert",
+        ),
     ],
 )
 def test_flags_that_a_bert_would_not_see(bert_run, tmp_path, capsys, more, message):

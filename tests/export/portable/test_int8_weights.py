@@ -2,18 +2,22 @@
 
 import pathlib
 
+import keras
 import numpy as np
 import pytest
 
+import tfreps
+from tests import tiny_bert, tiny_run
 from tests.closeness import assert_close
 from tests.exported_models import WORDS
+from tfreps.__main__ import main
 from tfreps._src.export.portable import portable_export
-from tfreps._src.export.portable.int8_changes import int8_changes
+from tfreps._src.export.portable.int8_changes import TEXTS, int8_changes
 from tfreps._src.export.portable.int8_weights import with_int8_weights
 from tfreps._src.inference import run
 from tfreps.export import open_for_export, write_portable_export
-from tfreps.inference import TextClassifier
-from tfreps.models import Classifier, TokenEmbedder
+from tfreps.inference import TextBiLM, TextClassifier, TextTagger
+from tfreps.models import BiLM, BiLSTMEncoder, Classifier, Tagger, TokenEmbedder
 from tfreps.text import TokenIndexer
 
 onnx = pytest.importorskip("onnx")
@@ -216,3 +220,67 @@ def test_types_that_a_format_does_not_have(tmp_path):
     for kind, format in ("bfloat16", "onnx"), ("int8", "litert"):
         with pytest.raises(ValueError, match=f"for the format '{format}'; got '{kind}'"):
             write_portable_export(signatures, tmp_path, format, kind)
+
+
+def make_bilm():
+    """Returns a biLM of one layer, whose kernels outside and inside the loops are large."""
+    keras.utils.set_random_seed(3)
+    bilm = BiLM(filters=[[1, 64]], units=64, projection_dim=64, num_layers=1)
+    return TextBiLM(bilm, tiny_run.VOCABULARY)
+
+
+def make_tagger():
+    keras.utils.set_random_seed(3)
+    indexer = TokenIndexer.from_sentences([[*WORDS, *map(str, range(500))]])
+    encoder = BiLSTMEncoder(TokenEmbedder(indexer.vocabulary_size, 64), 64)
+    return TextTagger(Tagger(encoder, ["O", "B-X", "I-X"]), indexer)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("maker", [make_bilm, make_tagger])
+def test_models_with_loops(maker, tmp_path):
+    """The kernels in the loops are int8, and the outputs are those of an export in float32."""
+    signatures = open_for_export(maker())
+    wide, small = (
+        write_portable_export(signatures, tmp_path / kind, weight_dtype=kind, max_change=0.5)
+        for kind in ("float32", "int8")
+    )
+    assert small.changes and not wide.changes and small.size < 0.75 * wide.size
+    assert small.difference == wide.difference
+    graph = onnx.load(small.folder / "model.onnx").graph
+    bodies = [part.g for node in graph.node for part in node.attribute if part.HasField("g")]
+    kinds = [{node.op_type for node in body.node} for body in bodies]
+    assert sum("MatMulInteger" in names for names in kinds) == 2  # one of each direction
+    assert not any("MatMul" in names for names in kinds)
+    texts = ["Ada lives in London .", "", "3 4 5 6 7 8", *TEXTS]
+    programs = [run.Model(written.folder) for written in (wide, small)]
+    rows = [program.rows(texts) for program in programs]
+    for (_, tokens, old), (_, own, new) in zip(*rows, strict=True):
+        assert tokens == own and old.keys() == new.keys()
+        for name in "lstm_outputs1", "confidences":
+            if name in old:
+                assert np.abs(new[name] - old[name]).max() < 0.1 * np.abs(old[name]).max(initial=1)
+                assert np.any(new[name] != old[name]) or not tokens
+    assert type(tfreps.load(small.folder.parent)) is type(tfreps.load(wide.folder.parent))
+
+
+@pytest.mark.slow
+def test_the_command(tmp_path, capsys):
+    run_folder, _ = tiny_bert.write_run(
+        tmp_path / "run", tiny_bert.pieces("the", "dog", "left"), hidden_dim=128, num_heads=2
+    )
+    texts = tmp_path / "texts.txt"
+    texts.write_text("the dog\nleft\nthe the dog left\n", encoding="utf-8")
+    command = ["export", str(run_folder), "--output", str(tmp_path / "out"), "--format", "onnx"]
+    command += ["--weight-dtype", "int8", "--check-texts", str(texts)]
+    assert main([*command, "--max-change", "0"]) == 2
+    error = capsys.readouterr().err
+    assert "changes the outputs for 3 texts by " in error
+    assert "more than --max-change, 0, so no version was written: the vectors, whose" in error
+    assert not [*(tmp_path / "out").iterdir()]
+    assert main(command) == 0
+    output = capsys.readouterr().out
+    assert "Its outputs in float32 differ from the model's by at most " in output
+    assert "Storing the weights as int8 changes these outputs for 3 texts: the vectors" in output
+    assert main([*command[:-2], "--check-texts", str(tmp_path / "no.txt")]) == 2
+    assert "no.txt" in capsys.readouterr().err
