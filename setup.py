@@ -108,6 +108,7 @@ setup(
         "sentences": SENTENCES,  # tfreps tokenize --split-sentences
         "onnx": ONNX,  # tfreps export --format onnx
         "litert": LITERT,  # tfreps export --format litert
+        "openvino": ["openvino>=2026.4"],  # tfreps.load(..., engine="openvino")
         "beam": BEAM,  # tfreps annotate
         "dev": [*DEV, *PLOTS, *SENTENCES, *ONNX, *LITERT, *SERVING],
         "docs": [*DOCS, *PLOTS, *SENTENCES, *SERVING],  # builds the site: make docs

@@ -14,6 +14,7 @@ from tfreps._src.layers.ops.configurable import inner_layers
 from tfreps._src.layers.ops.portable import portable_graph
 
 OPSET = 18  # version of the ONNX operator set
+MINUS_HALF = "minus_half"  # name of a constant
 PACKAGES = {"onnx": ("tf2onnx", "onnxruntime"), "litert": ("ai_edge_litert",)}
 
 
@@ -89,25 +90,49 @@ def _without_products(graph, operations):
 
 
 def _adapt_for_openvino(graph):
-    """Rewrites two forms of nodes, without changing what they compute, for OpenVINO 2026.4.
+    """Rewrites three forms of nodes, which OpenVINO 2026.4 reads wrongly, without other effects.
 
+    - `1 / sqrt(x)` becomes `x ** -0.5`: in some graphs, OpenVINO computes `sqrt(x)` for it.
+    - An Unsqueeze without axes becomes an Identity: OpenVINO adds an axis of length 1.
     - An output of the body of a loop that is also an input of the body gets an Identity: OpenVINO
       counts such a state twice, and rejects the loop (openvino issue 35909).
-    - An Unsqueeze without axes becomes an Identity: OpenVINO adds an axis of length 1.
     """
+    graphs = [graph, *_bodies(graph)]
     empty = {each.name for each in graph.initializer if 0 in each.dims}
-    for node in graph.node:
-        if node.op_type == "Unsqueeze" and node.input[1] in empty:
-            node.op_type = "Identity"
-            del node.input[1]
-    for body in (attribute.g for node in graph.node for attribute in node.attribute):
+    for each in graphs:
+        roots = {node.output[0]: node.input[0] for node in each.node if node.op_type == "Sqrt"}
+        for node in each.node:
+            if node.op_type == "Reciprocal" and node.input[0] in roots:
+                _replace(node, "Pow", roots[node.input[0]], MINUS_HALF)
+            elif node.op_type == "Unsqueeze" and node.input[1] in empty:
+                _replace(node, "Identity", node.input[0])
+    for body in graphs[1:]:
         inputs = {each.name for each in body.input}
         for output in body.output:
             if output.name in inputs:
                 kept = output.name + "_kept"
                 body.node.add(op_type="Identity", name=kept, input=[output.name], output=[kept])
                 output.name = kept
-        _adapt_for_openvino(body)
+    used = {name for each in graphs for node in each.node for name in node.input}
+    if MINUS_HALF in used:
+        graph.initializer.add(name=MINUS_HALF, data_type=1, float_data=[-0.5])  # 1 is float32
+    for unused in [each for each in graph.initializer if each.name in empty - used]:
+        graph.initializer.remove(unused)
+
+
+def _bodies(graph):
+    """Yields the graphs in the attributes of the nodes of a graph, such as the bodies of loops."""
+    for body in (attribute.g for node in graph.node for attribute in node.attribute):
+        if body.node:
+            yield body
+            yield from _bodies(body)
+
+
+def _replace(node, kind, *inputs):
+    """Changes the kind and the inputs of a node."""
+    node.op_type = kind
+    del node.input[:]
+    node.input.extend(inputs)
 
 
 def _to_litert(model, models):
