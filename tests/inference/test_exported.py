@@ -201,7 +201,8 @@ def test_a_model_in_another_engine(tmp_path):
     model.save_to_preset(tmp_path / "model")
     found = tfreps.load(tmp_path / "model", engine="onnxruntime", num_threads=1)
     assert type(found) is ExportedTagger and found.source == tmp_path / "model"
-    compare(found(texts(9)), model(texts(9)))
+    given = texts(9)
+    compare(found(given), model(given))
 
 
 def compare(found, expected):

@@ -15,7 +15,7 @@ from tests.training.labeling import ask, refused
 from tfreps.export import open_for_export, write_export, write_portable_export
 
 CONLL = "Ada B-PER\nsaw O\nRome B-PER\n\nslept O\nRome B-LOC\n"
-TABLE = "label\ttext\nbad\tAda\ngood\tsaw\ngood\tRome Rome\ngood\tslept\n"
+TABLE = "bad\tAda\ngood\tsaw\ngood\tRome Rome\ngood\tslept\n"
 TEXT = "The dog put money in the bank .\n\nzebra\nthe left bank of the river\n"
 
 
@@ -68,7 +68,8 @@ def test_embed_writes_the_vectors_of_the_run(tmp_path):
     bert, _ = tiny_bert.write_checkpoint(tmp_path / "bert", tiny_bert.pieces("the", "bank"))
     mix = ["--layers", "mix", "--mix", "1,0,-1", "--gamma", "2"]
     layers = [[], ["--layers", "top"], ["--layers", "0"], ["--layers", "average"], mix]
-    for source, cases in (make_run(tmp_path / "elmo"), layers), (bert, [["--dtype", "float16"]]):
+    make_run(tmp_path / "elmo")
+    for source, cases in (tmp_path / "elmo", layers), (bert, [["--dtype", "float16"]]):
         exported = export(source, tmp_path / f"{source.name}-saved")
         for number, case in enumerate(cases):
             names = [tmp_path / f"{source.name}-{number}-{name}.hdf5" for name in ("own", "found")]
