@@ -33,6 +33,7 @@ LEAST = {
     "presets": [],
     "publish": ["absent", "out"],
     "export": ["absent", "--output", "out"],
+    "export-decoder": ["--tags", "absent", "--scheme", "bio", "--output", "out"],
     "annotate": ["absent", "absent", "--output", "out"],
     "predict": ["absent", "text"],
     "serve": ["absent", "--rest-port", "0", "--grpc-port", "0"],

@@ -9,7 +9,7 @@ from tfreps.serving import ServerOptions, predict, serve
 from tfreps.serving.server.models import model_configs
 
 TEXT = (CHECKOUT / "docs/explanation/security.md").read_text(encoding="utf-8")
-ELSEWHERE = {"--help", "--resume", "--format"}  # flags of other programs
+ELSEWHERE = {"--help", "--resume", "--format", "--join"}  # flags of other programs
 
 
 def test_flags_that_it_names():

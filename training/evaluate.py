@@ -91,7 +91,6 @@ COMMAND = Command(
         "tfreps evaluate runs/ner --data validation.conll --fit-temperature",
         "tfreps evaluate runs/reviews --data test.jsonl --format json --label-field stars \\\n"
         "    --output metrics.json",
-        "tfreps evaluate exports/ner --data test.conll",
     ),
 )  # fmt: skip
 

@@ -79,7 +79,6 @@ COMMAND = Command(
         "tfreps tag runs/ner text.txt --output tagged.conll",
         "tfreps tag runs/ner --follow --output-format json",
         "tfreps tag runs/ner untagged.conll --input-format conll",
-        "tfreps tag runs/ner text.txt --engine onnxruntime",
     ),
     flags={"format": "--input-format"},
     tensorflow=needs_tensorflow,
