@@ -143,9 +143,13 @@ bench: install
 	$(BIN)/python -m benchmarks.hmm $(call peer,peer-python,torch)
 	$(BIN)/python -m benchmarks.bert $(call peer,torch-python,torch) \
 	  $(call peer,keras-hub-python,keras_hub)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,openvino]'
+	$(BIN)/python -m benchmarks.engines $(call peer,torch-python,torch) \
+	  $(call peer,sentence-transformers-python,sentence_transformers)
 	$(BIN)/python -m benchmarks.int8_exports
 
-peers: $(patsubst %,.venv-peers/%/.installed,torch keras_hub tf1 many_langs)
+peers: $(patsubst %,.venv-peers/%/.installed,torch keras_hub tf1 many_langs \
+  sentence_transformers)
 
 .venv-peers/%/.installed: benchmarks/peers/%.txt
 	$(PYTHON) -m venv .venv-peers/$*

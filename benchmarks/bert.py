@@ -28,14 +28,11 @@ library tokenizers; each uses one thread.
 
 import sys
 
+from benchmarks.random_berts import SHAPES
 from benchmarks.review_lengths import random_texts
 from benchmarks.runner import THREADS, Peer, run_rows
-from benchmarks.topics_text import lines
+from benchmarks.topics_text import lines, pieces
 
-SHAPES = {
-    "base": {"vocabulary_size": 30522, "hidden_dim": 768, "num_layers": 12, "num_heads": 12},
-    "6x384": {"vocabulary_size": 30522, "hidden_dim": 384, "num_layers": 6, "num_heads": 12},
-}
 PYTHONS = {"torch_python": "transformers", "keras_hub_python": "keras-hub"}
 MASKED = 20
 POLICIES = {"float32": "float32", "bfloat16": "mixed_bfloat16"}
@@ -162,7 +159,6 @@ def tune(shape, texts, length, precision, run):
 
 def cut(shape, texts, accents, run):
     """Tokenizes all texts once."""
-    import collections
     import itertools
 
     import tensorflow as tf
@@ -170,12 +166,9 @@ def cut(shape, texts, accents, run):
 
     from tfreps.text import WordPieceTokenizer
 
-    size, text = SHAPES[shape]["vocabulary_size"], [line.strip() for line in lines()]
-    words = collections.Counter(word for line in text for word in line.lower().split())
-    characters = sorted({c for line in text for c in line.lower() if not c.isspace()})
-    pieces = [*WordPieceTokenizer.SPECIAL_TOKENS, *characters, *(f"##{c}" for c in characters)]
-    pieces = list(dict.fromkeys([*pieces, *(word for word, _ in words.most_common(size))]))
-    ours = WordPieceTokenizer(pieces[:size])
+    text = [line.strip() for line in lines()]
+    special = WordPieceTokenizer.SPECIAL_TOKENS
+    ours = WordPieceTokenizer(pieces(SHAPES[shape]["vocabulary_size"], special))
     theirs = tensorflow_text.FastBertTokenizer(
         ours.vocabulary, lower_case_nfd_strip_accents=True, token_out_type=tf.int32
     )

@@ -20,11 +20,11 @@ import tempfile
 
 import numpy as np
 
+from benchmarks.random_berts import text_bert
 from benchmarks.runner import THREADS, alternately, chosen_rows, parse, print_machine, print_table
 
 SHAPES = (8, 128), (1, 128), (1, 16)
 KINDS = "float32", "int8"
-WORDS = 30_000  # size of the vocabulary of models with random weights
 
 
 def main(argv=None):
@@ -52,26 +52,10 @@ def main(argv=None):
 
 def minilm(options):
     if options.minilm is None:
-        return bert(hidden_dim=384, num_layers=6, num_heads=12)
+        return text_bert("6x384")
     import tfreps
 
     return tfreps.load(options.minilm)
-
-
-def bert(**size):
-    """Returns a `TextBert` with random weights."""
-    import keras
-
-    from tfreps.inference import TextBert
-    from tfreps.models import BertEncoder
-    from tfreps.text import WordPieceTokenizer
-
-    keras.utils.set_random_seed(0)
-    specials = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    letters = [mark + letter for letter in "abcdefghijklmnopqrstuvwxyz" for mark in ("", "##")]
-    words = [f"word{number}" for number in range(WORDS - len(specials) - len(letters))]
-    tokenizer = WordPieceTokenizer([*specials, *letters, *words])
-    return TextBert(BertEncoder(WORDS, **size), tokenizer)
 
 
 def elmo(options):
@@ -93,7 +77,7 @@ def tagger(options):
 
 MODELS = {
     "MiniLM": minilm,
-    "BERT base": lambda options: bert(hidden_dim=768, num_layers=12, num_heads=12),
+    "BERT base": lambda options: text_bert("base"),
     "ELMo": elmo,
     "tagger": tagger,
 }

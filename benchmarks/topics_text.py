@@ -3,6 +3,7 @@
 This module imports only the standard library, since a peer has its own environment.
 """
 
+import collections
 import itertools
 import re
 import resource
@@ -19,6 +20,14 @@ def lines():
 def tokens():
     """Returns the words and punctuation of all topics."""
     return re.findall(r"\w+|[^\w\s]", " ".join(TOPICS))
+
+
+def pieces(size, special_tokens):
+    """Returns a WordPiece vocabulary: all characters, and the most frequent words."""
+    words = collections.Counter(word for line in lines() for word in line.lower().split())
+    characters = sorted({c for word in words for c in word})
+    found = [*special_tokens, *characters, *(f"##{c}" for c in characters)]
+    return list(dict.fromkeys([*found, *(word for word, _ in words.most_common(size))]))[:size]
 
 
 def write_lines(path, megabytes, documents=False):
