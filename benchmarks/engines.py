@@ -18,8 +18,8 @@ measured last.
                           sentence-transformers; "tokens/s" counts these texts. "OpenVINO by
                           default" computes in bfloat16 on some CPUs.
     decode-1x4x2-FORMAT   from the scores of tags (texts x tokens x tags) to the best tags, compared
-                          with the CRF of DeLFT. The decoder also computes spans and all
-                          probabilities, except in "onnx-tags", which asks for the tags only.
+                          with the CRF of DeLFT. The decoder also computes the spans and, except
+                          for FORMAT-tags, all probabilities.
 """
 
 import sys
@@ -44,7 +44,7 @@ BACKENDS = {
 SENTENCES = 1000
 TEXT_SIZES = (8, 128), (1, 128), (1, 16)
 CHAIN_SIZES = (1, 4, 2), (1, 20, 9), (8, 25, 9)
-DECODERS = "onnx-tags", "onnx", "litert", "saved_model"
+DECODERS = "onnx-tags", "litert-tags", "saved_model-tags", "onnx", "litert", "saved_model"
 
 
 def rows():
@@ -144,24 +144,24 @@ def decode(texts, tokens, tags, form, run):
     job = "viterbi", texts, tokens, tags, 1.0, THREADS
     peers = {"DeLFT": Peer("torch_python", "crf", ("delft", *job))}
     with tempfile.TemporaryDirectory() as folder:
-        written = write_decoder(f"{folder}/decoder", names, "bio", format=form.split("-")[0])
-        return run.cells(decoder(written, form, inputs), texts * tokens, peers)
+        kind, _, only = form.partition("-")
+        options = {"format": kind, "probabilities": not only}
+        written = write_decoder(f"{folder}/decoder", names, "bio", **options)
+        return run.cells(decoder(written, kind, inputs), texts * tokens, peers)
 
 
-def decoder(written, form, inputs):
+def decoder(written, kind, inputs):
     """Returns a function without arguments that calls a decoder."""
     import tensorflow as tf
 
     from tfreps._src.inference.run import STARTS
 
-    if form == "saved_model":
+    if kind == "saved_model":
         function = tf.saved_model.load(str(written.folder)).signatures["serving_default"]
         inputs = {name: tf.constant(array) for name, array in inputs.items()}
         return lambda: function(**inputs)["tags"].numpy()
-    engine = "litert" if form == "litert" else "onnxruntime"
-    session, function = STARTS[engine](str(written.file), THREADS)
-    if form == "onnx-tags":
-        return lambda: session.run(["tags"], inputs)
+    engine = "litert" if kind == "litert" else "onnxruntime"
+    _, function = STARTS[engine](str(written.file), THREADS)
     return lambda: function(inputs)
 
 

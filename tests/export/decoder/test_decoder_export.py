@@ -9,7 +9,7 @@ import tensorflow as tf
 from tests.closeness import assert_close
 from tests.export.decoder import chain_oracle
 from tfreps._src.export.decoder import decoder_export
-from tfreps._src.export.decoder.decoder_export import _largest_difference
+from tfreps._src.export.decoder.decoder_export import _concrete, _largest_difference
 from tfreps._src.export.decoder.decoder_model import decoder_model
 from tfreps._src.export.portable_model import PortableModel
 from tfreps._src.inference import run
@@ -50,6 +50,25 @@ def test_all_schemes(scheme, format, tmp_path):
         options = {"word_starts": "starts", "num_paths": 4}
         function = written(tmp_path, names, scheme, scores, format, **options)
         check_enumerated(function, names, scheme, scores, *options.values())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("format", FORMATS)
+def test_tags_and_spans_without_probabilities(format, tmp_path):
+    """The outputs that remain are those of the decoder with probabilities."""
+    names, scores = TAGS["bio"], random_scores(5)
+    options = {"word_starts": "starts", "num_paths": 3}
+    small, full = (
+        written(tmp_path / str(kept), names, "bio", scores, format, probabilities=kept, **options)
+        for kept in (False, True)
+    )
+    random = np.random.default_rng(2)
+    inputs = {"logits": random.normal(scale=2.0, size=[6, 40, 5]).astype("float32")}
+    inputs |= {name: random.random([6, 40]) < 0.8 for name in ("mask", "starts")}
+    found, expected = small(inputs), full(inputs)
+    assert sorted(found) == ["path_tags", "spans", "tags"]
+    for name, value in found.items():
+        assert value.any() and value.tolist() == expected[name].tolist()
 
 
 @pytest.mark.slow
@@ -147,9 +166,8 @@ def random_scores(size):
 
 
 def in_graph(model):
-    function = tf.function(lambda **inputs: model.function(inputs), autograph=False)
     with portable_graph():  # as in a conversion
-        return with_arrays(function.get_concrete_function(**model.specs))
+        return with_arrays(_concrete(model))
 
 
 def with_arrays(function):
@@ -201,6 +219,10 @@ def test_files_of_a_decoder(tmp_path, monkeypatch):
     result = write_decoder(tmp_path / "plain", ["A"], word_starts="first")
     readme = (result.folder / "README.md").read_text(encoding="utf-8")
     assert "| `first` | bool | [B, T] |" in readme and "span_confidences" not in readme
+    options = {"num_paths": 3, "probabilities": False}
+    result = write_decoder(tmp_path / "small", TAGS["bio"], "bio", **options)
+    readme = (result.folder / "README.md").read_text(encoding="utf-8")
+    assert "`path_tags`" in readme and "`spans`" in readme and "probabilit" not in readme
 
 
 def test_a_conversion_with_other_outputs():
@@ -210,10 +232,11 @@ def test_a_conversion_with_other_outputs():
         return {"confidences": tf.where(inputs["mask"], inputs["logits"][..., 0], 0.0)}
 
     model = PortableModel("decoder", specs, function, dict, [], {})
-    assert _largest_difference(in_graph(model), model) == 0.0
+    graph = _concrete(model)
+    assert _largest_difference(in_graph(model), model, graph) == 0.0
     unmasked = model._replace(function=lambda inputs: {"confidences": inputs["logits"][..., 0]})
     with pytest.raises(ValueError, match="'confidences' differs .* 'sentence . of random scores'"):
-        _largest_difference(in_graph(unmasked), model)
+        _largest_difference(in_graph(unmasked), model, graph)
 
 
 def replace_conversion(monkeypatch):
@@ -221,7 +244,7 @@ def replace_conversion(monkeypatch):
     monkeypatch.setattr(decoder_export, "convert", lambda format, *more: b"a decoder")
     monkeypatch.setattr(decoder_export, "with_short_names", lambda content: content)
     monkeypatch.setattr(decoder_export, "check_packages", lambda format: None)
-    monkeypatch.setattr(decoder_export, "_largest_difference", lambda function, model: 0.0)
+    monkeypatch.setattr(decoder_export, "_largest_difference", lambda *given: 0.0)
     monkeypatch.setitem(run.STARTS, "onnxruntime", lambda path, threads: (None, None))
 
 

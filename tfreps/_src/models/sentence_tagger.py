@@ -43,15 +43,21 @@ class SentenceTagger:
             probability of each span, 0 on padding.
         """
         outputs: Any = self(features)  # pyright: ignore[reportCallIssue]
-        tags, _ = self.decode(outputs)  # pyright: ignore[reportAttributeAccessIssue]
+        found = self._best_sequence(outputs)
         marginals = self.marginals(outputs)  # pyright: ignore[reportAttributeAccessIssue]
-        confidences = tf.gather(marginals, tags, batch_dims=2)  # [B, T]
-        found = {"tags": tags, "confidences": confidences, "mask": outputs["mask"]}
+        found["confidences"] = tf.gather(marginals, found["tags"], batch_dims=2)  # [B, T]
+        if self.scheme is not None:
+            log_probability = self.span_log_probability(outputs, found["spans"])
+            found["span_confidences"] = tf.exp(log_probability)  # [B, S]
+        return found
+
+    def _best_sequence(self, outputs: Any) -> Outputs:
+        """Returns the outputs of `tag` without the confidences, for an output of the model."""
+        tags, _ = self.decode(outputs)  # pyright: ignore[reportAttributeAccessIssue]
+        found: Outputs = {"tags": tags, "mask": outputs["mask"]}
         if self.scheme is not None:
             find = spans_by_row if is_portable() else padded_spans
             found["spans"] = find(tags, outputs["mask"], self._span_rules)
-            log_probability = self.span_log_probability(outputs, found["spans"])
-            found["span_confidences"] = tf.exp(log_probability)  # [B, S]
         return found
 
     def _served(self, *inputs):

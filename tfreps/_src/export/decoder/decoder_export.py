@@ -51,7 +51,7 @@ README = """\
 # Decoder of tags
 
 `{file}`, written by `tfreps export-decoder`, computes the most probable sequence of tags
-{constraint}, and exact probabilities.
+{constraint}.
 
 {tables}
 
@@ -71,7 +71,8 @@ class WrittenDecoder(NamedTuple):
         file: `pathlib.Path`. The model in this folder.
         size: int. Size of the model in bytes.
         difference: float. Largest difference between a probability that the written decoder
-            computed for random scores, and the same probability computed by tfreps.
+            computed for random scores, and the same probability computed by tfreps; 0 without
+            probabilities.
     """
 
     folder: pathlib.Path
@@ -89,6 +90,7 @@ def write_decoder(
     word_starts: str | None = None,
     num_paths: int | None = None,
     unused_tags: Collection[str] = (),
+    probabilities: bool = True,
     join: str | os.PathLike[str] | None = None,
     logits: str = "logits",
     mask: str = "attention_mask",
@@ -133,6 +135,9 @@ def write_decoder(
             sequences are left out. Defaults to `None`.
         unused_tags: collection of str. Tags that are never predicted, such as `<PAD>`. They need
             not belong to the scheme. Defaults to `()`.
+        probabilities: bool. Whether to compute `confidences`, `span_confidences` and
+            `path_probabilities`. Without them, the decoder is smaller and several times as fast for
+            short sentences. Defaults to `True`.
         join: str or path-like. ONNX model to which the decoder is joined. The result has the inputs
             of this model, and the outputs of the decoder. If it has a tensor with the name
             `word_starts`, this tensor is used; otherwise, the result has this input, too. If
@@ -173,8 +178,9 @@ def write_decoder(
         raise ValueError(f"{folder} must be an empty folder or not exist. Choose another folder.")
     if format != "saved_model":
         check_packages(format)
-    options = transitions, word_starts, num_paths, unused_tags
+    options = transitions, word_starts, num_paths, unused_tags, probabilities
     tagger, model = decoder_model(tags, scheme, *options)
+    graph = _concrete(model)
     given = {LOGITS: logits, MASK: mask} | ({word_starts: word_starts} if word_starts else {})
     joined = None if join is None else model_to_join(join, given, len(tags))
     name = FILES[format] if joined is None else JOINED
@@ -182,13 +188,13 @@ def write_decoder(
         temporary.mkdir()
         file = temporary / name
         if format == "saved_model":
-            function = _saved_model(temporary, tagger, model)
+            function = _saved_model(temporary, tagger, graph)
         else:
             opset = OPSET if joined is None else min(opset_of(joined), OPSET)
             content = convert(format, model, [tagger], opset)
             file.write_bytes(with_short_names(content) if format == "onnx" else content)
             _, function = run.STARTS[DEFAULT_ENGINE[format]](str(file), 1)
-        difference = _largest_difference(function, model)
+        difference = _largest_difference(function, model, graph)
         inputs = _rows(model.specs, num_tags=len(tags))
         if joined is not None:
             file.write_bytes(joined_onnx(joined, file.read_bytes(), list(given)))
@@ -197,18 +203,18 @@ def write_decoder(
                 f"| `{each.name}` | {each.type} | {each.shape} | |" for each in session.get_inputs()
             )
         size = sum(path.stat().st_size for path in temporary.rglob("*") if path.is_file())
-        _write_notes(temporary, name, model, inputs, num_paths)
+        outputs = _rows([n for n in ABOUT if n in graph.structured_outputs], num_paths=num_paths)
+        _write_notes(temporary, name, model.about, inputs, outputs)
     folder = pathlib.Path(folder)
     return WrittenDecoder(folder, folder / name, size, difference)
 
 
-def _saved_model(folder: pathlib.Path, tagger: Tagger, model: PortableModel) -> Callable[..., Any]:
+def _saved_model(folder: pathlib.Path, tagger: Tagger, graph: Any) -> Callable[..., Any]:
     """Writes the decoder as a SavedModel, and returns its signature as a function of a dict."""
     module = tf.Module()
     module.tagger = tagger
-    concrete = _concrete(model)
     options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)
-    tf.saved_model.save(module, str(folder), {"serving_default": concrete}, options)
+    tf.saved_model.save(module, str(folder), {"serving_default": graph}, options)
     loaded: Any = tf.saved_model.load(str(folder))
     signature = loaded.signatures["serving_default"]
     return lambda inputs: {
@@ -224,13 +230,14 @@ def _concrete(model: PortableModel) -> Any:
 
 
 def _largest_difference(
-    function: Callable[[dict[str, np.ndarray]], Mapping[str, np.ndarray]], model: PortableModel
+    function: Callable[[dict[str, np.ndarray]], Mapping[str, np.ndarray]],
+    model: PortableModel,
+    graph: Any,
 ) -> float:
-    """Compares a written decoder with the original for random scores and masks with holes.
+    """Compares a written decoder with its `graph` for random scores and masks with holes.
 
     Returns the largest difference. Raises a ValueError if it is larger than `CLOSE`.
     """
-    expect = _concrete(model)
     random = np.random.default_rng(0)
     largest = 0.0
     for sentences, tokens in SIZES:
@@ -240,7 +247,7 @@ def _largest_difference(
         scores = random.normal(size=[sentences, tokens, model.specs[LOGITS].shape[-1]])
         inputs[LOGITS] = scores.astype("float32")
         found = function(inputs)
-        for name, value in expect(**{name: tf.constant(x) for name, x in inputs.items()}).items():
+        for name, value in graph(**{name: tf.constant(x) for name, x in inputs.items()}).items():
             expected = value.numpy()
             # Only the written decoder may return padding for a batch without spans.
             own = found[name][:, : expected.shape[1]] if name.startswith("span") else found[name]
@@ -251,19 +258,12 @@ def _largest_difference(
 
 
 def _write_notes(
-    folder: pathlib.Path, name: str, model: PortableModel, inputs: str, num_paths: int | None
+    folder: pathlib.Path, name: str, about: dict[str, Any], inputs: str, outputs: str
 ) -> None:
-    """Writes decoder.json and README.md. `inputs` are the rows of the table of inputs."""
-    write_json(folder / "decoder.json", model.about, ensure_ascii=False)
-    names = [name for name in ABOUT if name not in (LOGITS, MASK)]
-    names = [
-        name
-        for name in names
-        if (model.about["scheme"] or "span" not in name) and (num_paths or "path" not in name)
-    ]
-    outputs = _rows(names, num_paths=num_paths)
+    """Writes decoder.json and README.md. `inputs` and `outputs` are the rows of tables."""
+    write_json(folder / "decoder.json", about, ensure_ascii=False)
     tables = [("input", inputs), ("output", outputs)]
-    scheme = model.about["scheme"]
+    scheme = about["scheme"]
     text = README.format(
         file=name,
         constraint=f"and spans that the scheme {scheme!r} allows" if scheme else "of a sentence",

@@ -22,6 +22,7 @@ def decoder_model(
     word_starts: str | None = None,
     num_paths: int | None = None,
     unused_tags: Collection[str] = (),
+    probabilities: bool = True,
 ) -> tuple[Tagger, PortableModel]:
     """Creates a `Tagger` whose emissions are its input, and the function of a decoder.
 
@@ -44,16 +45,17 @@ def decoder_model(
         return found if len(kept) == len(tags) else tf.where(real, tf.gather(kept, found), 0)
 
     def function(inputs):
-        found = tagger.tag(inputs)
+        found = tagger.tag(inputs) if probabilities else tagger._best_sequence(tagger(inputs))
         outputs = {name: found[name] for name in OUTPUTS if name in found}
         outputs["tags"] = ids(outputs["tags"], found["mask"])
         if num_paths is not None:
             paths, scores = tagger.decode(inputs, k=num_paths)  # [B, k, T], [B, k]
             there = tf.math.is_finite(scores)
-            scores -= tf.expand_dims(tagger.log_normalizer(inputs), 1)
             real = tf.expand_dims(found["mask"], 1) & tf.expand_dims(there, 2)
             outputs["path_tags"] = ids(paths, real)
-            outputs["path_probabilities"] = tf.where(there, tf.exp(scores), 0.0)
+            if probabilities:
+                scores -= tf.expand_dims(tagger.log_normalizer(inputs), 1)
+                outputs["path_probabilities"] = tf.where(there, tf.exp(scores), 0.0)
         return outputs
 
     about = {"tags": tags, "scheme": scheme, "span_types": tagger.span_types}
