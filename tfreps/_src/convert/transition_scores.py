@@ -44,16 +44,15 @@ class TransitionScores(NamedTuple):
 def read_transition_scores(path: str | os.PathLike[str], tags: Sequence[str]) -> TransitionScores:
     """Reads the transition scores of a CRF that was trained with tfreps or another library.
 
-    The scores are found by their names. Names in a model, such as `crf.transitions` or
-    `crf/chain_kernel:0`, may begin with the name of the layer.
+    The transition, start and end scores are found by their names, which are listed below. Names in
+    a model, such as `crf.transitions` or `crf/chain_kernel:0`, may begin with the name of the
+    layer.
 
-    | library | transitions | start scores | end scores |
-    |---|---|---|---|
-    | tfreps | `transitions` | `start_scores` | `end_scores` |
-    | pytorch-crf, AllenNLP | `transitions` | `start_transitions` | `end_transitions` |
-    | JSON of DeLFT | `transitions` | `startTransitions` | `endTransitions` |
-    | `ChainCRF` of DeLFT | `U` | `b_start` | `b_end` |
-    | TensorFlow Addons | `chain_kernel` | `left_boundary` | `right_boundary` |
+    - tfreps: `transitions`, `start_scores` and `end_scores`.
+    - pytorch-crf and AllenNLP: `transitions`, `start_transitions` and `end_transitions`.
+    - JSON of DeLFT: `transitions`, `startTransitions` and `endTransitions`.
+    - `ChainCRF` of DeLFT: `U`, `b_start` and `b_end`.
+    - TensorFlow Addons: `chain_kernel`, `left_boundary` and `right_boundary`.
 
     Start and end scores are 0 if the file has neither. In a JSON file, scores are nested lists, or
     objects whose keys are tags, such as `{"transitions": {"O": {"B-PER": 0.5}}}`, from the first
