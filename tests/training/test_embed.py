@@ -194,6 +194,7 @@ def test_resumes_after_a_kill(run, text, tmp_path, monkeypatch, capsys):
     assert len(encoded) == 1
 
 
+@pytest.mark.slow
 def test_tokens_longer_than_the_bilm_reads(run, tmp_path, capsys):
     """48 bytes are 16 Chinese characters: the rest of a longer token has no effect."""
     text = tmp_path / "text.txt"
@@ -306,6 +307,7 @@ def test_one_vector_per_text(embedder, tmp_path, capsys, name, dtype):
     assert_close(found, expected, **({} if dtype == "float32" else {"unit": FLOAT16}))
 
 
+@pytest.mark.slow
 def test_a_prompt(embedder, tmp_path):
     path, output = tmp_path / "texts.txt", tmp_path / "v.npy"
     path.write_text("the hotel\ndogs")
@@ -328,6 +330,7 @@ def test_options_of_a_bilm_do_not_apply_to_a_text_embedder(tmp_path, capsys):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["none.txt", "texts.txt"]
 
 
+@pytest.mark.slow
 def test_vectors_of_pieces(tmp_path, capsys):
     cut = tiny_bert.pieces("the", "hotel", "dogs")
     folder, _ = tiny_bert.write_checkpoint(tmp_path / "bert", cut)

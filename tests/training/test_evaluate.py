@@ -244,6 +244,7 @@ def test_flags_that_say_nothing_about_such_data(tags, labels, capsys):
         assert "--format must be" in err
 
 
+@pytest.mark.slow
 def test_runs_of_another_kind(tmp_path, capsys):
     path, _ = tiny_run.make_run(tmp_path / "bilm")
     err = refused(capsys, "evaluate", path, "--data", "x")
