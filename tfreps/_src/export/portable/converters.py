@@ -9,11 +9,13 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from tfreps._src.export.portable.layer_norms import with_layer_norms
 from tfreps._src.export.portable_model import PortableModel
 from tfreps._src.layers.ops.configurable import inner_layers
 from tfreps._src.layers.ops.portable import portable_graph
 
 OPSET = 18  # version of the ONNX operator set
+LAYER_NORMS = 17  # first operator set with LayerNormalization
 MINUS_HALF = "minus_half"  # name of a constant
 PACKAGES = {"onnx": ("tf2onnx", "onnxruntime"), "litert": ("ai_edge_litert",)}
 
@@ -73,6 +75,8 @@ def _to_onnx(model, models, opset):
         function, input_signature=specs, opset=opset, custom_rewriter=[_without_products]
     )
     _adapt_for_openvino(found.graph)
+    if opset >= LAYER_NORMS:
+        with_layer_norms(found.graph)
     return found.SerializeToString()
 
 

@@ -112,12 +112,16 @@ def _read_constants(loop: Any, body: Any, constants: set[str]) -> dict[str, str]
     # A loop has the inputs (number of steps, condition, *variables), its body has the inputs (step,
     # condition, *variables) and the outputs (condition, *variables, ...).
     names = {}
+    copies = {node.output[0]: node for node in body.node if node.op_type == "Identity"}
     for number in reversed(range(2, len(loop.input))):
-        own, constant = body.input[number].name, loop.input[number]
-        if constant in constants and body.output[number - 1].name == own:
+        own, constant, last = body.input[number].name, loop.input[number], body.output[number - 1]
+        copy = copies.get(last.name)
+        if constant in constants and own == (last.name if copy is None else copy.input[0]):
             names |= {own: constant, loop.output[number - 2]: constant}
             del loop.input[number], loop.output[number - 2]
             del body.input[number], body.output[number - 1]
+            if copy is not None:
+                body.node.remove(copy)
     return names
 
 
