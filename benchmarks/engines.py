@@ -1,4 +1,4 @@
-"""Measures exports on each engine, and compares them with exports of other libraries.
+"""Measures exports in each engine, and compares them with exports of other libraries.
 
     make peers
     python -m benchmarks.engines --torch-python .venv-peers/torch/bin/python \\
@@ -11,8 +11,8 @@ other library; "tokens/s" and "spread" are from the calls that alternate with th
 measured last.
 
     6x384-8x128-ENGINE    from token ids (texts x tokens) to the vectors of a BERT with random
-                          weights, compared with the BERT of transformers on the same engine, or on
-                          both engines for LiteRT
+                          weights, compared with the BERT of transformers in the same engine, or in
+                          both other engines for LiteRT
     embed-ENGINE          from 1,000 lines of the help topics of Python to one vector for each, with
                           a model of the shape of all-MiniLM-L6-v2, compared with the backends of
                           sentence-transformers; "tokens/s" counts these texts. "OpenVINO by
@@ -79,11 +79,10 @@ def encode(shape, texts, length, engine, run):
     inputs = {"token_ids": ids, "mask": np.ones(ids.shape, "bool")}
     job = {"task": "encode", "shape": SHAPES[shape], "texts": texts, "length": length}
     job |= {"precision": "float32", "threads": THREADS}
-    others = {engine: name for engine, name in ENGINES.items() if engine != "litert"}
+    others = ("onnxruntime", "openvino") if engine == "litert" else (engine,)
     peers = {
-        f"transformers, {name}": Peer("torch_python", "transformers", (other, job))
-        for other, name in others.items()
-        if engine in (other, "litert")
+        f"transformers, {ENGINES[other]}": Peer("torch_python", "transformers", (other, job))
+        for other in others
     }
     with tempfile.TemporaryDirectory() as folder:
         opened = open_for_export(text_bert(shape, pooler=False))

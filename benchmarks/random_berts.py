@@ -17,8 +17,7 @@ def text_bert(shape, pooler=True):
     keras.utils.set_random_seed(0)
     size, special = SHAPES[shape], WordPieceTokenizer.SPECIAL_TOKENS
     letters = [mark + letter for letter in "abcdefghijklmnopqrstuvwxyz" for mark in ("", "##")]
-    number = size["vocabulary_size"] - len(special) - len(letters)
-    words = [f"word{number}" for number in range(number)]
-    return TextBert(
-        BertEncoder(**size, pooler=pooler), WordPieceTokenizer([*special, *letters, *words])
-    )
+    num_words = size["vocabulary_size"] - len(special) - len(letters)
+    words = [f"word{number}" for number in range(num_words)]
+    tokenizer = WordPieceTokenizer([*special, *letters, *words])
+    return TextBert(BertEncoder(**size, pooler=pooler), tokenizer)

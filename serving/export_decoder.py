@@ -52,7 +52,7 @@ COMMAND = Command(
                 "Only these pieces have tags, and spans count words.", metavar="NAME",
             ),
             "num_paths": Option(
-                int, None, "Number of best tag sequences to return, with their probabilities.",
+                int, None, "Number of best tag sequences to return.",
                 at_least=1,
             ),
             "no_probabilities": Option(

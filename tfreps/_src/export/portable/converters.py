@@ -71,12 +71,11 @@ def _to_onnx(model, models, opset):
     initializers = tf.compat.v1.get_collection_ref(tf.compat.v1.GraphKeys.TABLE_INITIALIZERS)
     initializers[:] = [each for each in initializers if each is not None]
     specs = list(model.specs.values())
+    rewriters = [_without_products, *([with_layer_norms] if opset >= LAYER_NORMS else [])]
     found, _ = tf2onnx.convert.from_function(
-        function, input_signature=specs, opset=opset, custom_rewriter=[_without_products]
+        function, input_signature=specs, opset=opset, custom_rewriter=rewriters
     )
     _adapt_for_openvino(found.graph)
-    if opset >= LAYER_NORMS:
-        with_layer_norms(found.graph)
     return found.SerializeToString()
 
 

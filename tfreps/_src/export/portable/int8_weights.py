@@ -117,7 +117,7 @@ def _read_constants(loop: Any, body: Any, constants: set[str]) -> dict[str, str]
         own, constant, last = body.input[number].name, loop.input[number], body.output[number - 1]
         copy = copies.get(last.name)
         if constant in constants and own == (last.name if copy is None else copy.input[0]):
-            names |= {own: constant, loop.output[number - 2]: constant}
+            names |= {name: constant for name in (own, last.name, loop.output[number - 2])}
             del loop.input[number], loop.output[number - 2]
             del body.input[number], body.output[number - 1]
             if copy is not None:

@@ -1,76 +1,63 @@
-"""with_layer_norms: replaces the nodes of each layer normalization in an ONNX graph by one."""
+"""with_layer_norms: a rewriter of tf2onnx that converts each layer normalization to one node."""
 
-import numpy as np
+CONSTANTS = "axis", "other_axis", "epsilon", "gamma", "beta"
+# Names of parts of the pattern that must be the same tensor.
+SAME = ("x", "x1", "x2"), ("mean", "mean1"), ("m", "m1")
 
 
-def with_layer_norms(graph):
-    """Replaces the nodes that Keras's LayerNormalization becomes by `LayerNormalization`.
+def with_layer_norms(graph, operations):
+    """Converts the operations of Keras's `LayerNormalization` to the ONNX node of this name.
 
-        x * m + (-mean(x) * m + beta),   m = (mean((x - mean(x))^2) + epsilon)^(-1/2) * gamma
+        x * m + (-mean(x) * m + beta),   m = 1 / sqrt(mean((x - mean(x))^2) + epsilon) * gamma
 
-    ONNX Runtime and OpenVINO compute one node several times as fast as these. The operator set of
-    the graph must be 17 or later. All other nodes remain.
+    The means are over the last axis. Other operations remain. The operator set of the graph must be
+    17 or later.
     """
-    from onnx import numpy_helper
+    from tf2onnx.graph_matcher import GraphMatcher
+    from tf2onnx.utils import make_name
 
-    makers = {output: node for node in graph.node for output in node.output}
-    constants = {each.name: each for each in graph.initializer}
-
-    def inputs(name, kind):  # of the node that computes `name`, if it has this kind
-        node = makers.get(name)
-        return list(node.input) if node is not None and node.op_type == kind else [None, None]
-
-    for node in graph.node:
-        scaled, shift = node.input if node.op_type == "Add" else (None, None)
-        x, scale = inputs(scaled, "Mul")
-        centered, beta = inputs(shift, "Add")
-        negative, same_scale = inputs(centered, "Mul")
-        mean, *_ = inputs(negative, "Neg")
-        averaged, axes = inputs(mean, "ReduceMean")
-        power, gamma = inputs(scale, "Mul")
-        base, exponent = inputs(power, "Pow")
-        variance, epsilon = inputs(base, "Add")
-        squares, _ = inputs(variance, "ReduceMean")
-        names = axes, beta, gamma, exponent, epsilon
-        if x is None or averaged != x or scale != same_scale or squares is None:
-            continue
-        if not {*names} <= constants.keys():
-            continue
-        values = {name: numpy_helper.to_array(constants[name]) for name in names}
-        if values[axes].tolist() != [-1] or values[exponent] != -0.5:
-            continue
-        for name in (beta, gamma):
-            flat = numpy_helper.from_array(values[name].reshape(-1), name)
-            constants[name].CopyFrom(flat)
-        node.op_type = "LayerNormalization"
-        node.input[:] = [x, gamma, beta]
-        node.attribute.add(name="axis", type=2, i=-1)  # 2 is an int
-        node.attribute.add(name="epsilon", type=1, f=np.float32(values[epsilon]))  # 1 is a float
-    _remove_unused(graph)
+    for match in GraphMatcher(_pattern()).match_ops(operations):
+        axis, other_axis, epsilon, gamma, beta = (
+            match.get_op(name).get_tensor_value(as_list=False) for name in CONSTANTS
+        )
+        x = match.get_tensor("x")
+        is_norm = all(_is_one(match, *names) for names in SAME)
+        is_norm &= axis.ravel().tolist() == other_axis.ravel().tolist() == [-1]
+        is_norm &= gamma.shape == beta.shape == (*[1] * (gamma.ndim - 1), gamma.size)
+        is_norm &= (graph.get_shape(x) or [None])[-1] == gamma.size
+        if is_norm:
+            weights = [
+                graph.make_const(make_name("norm"), weight.ravel()).output[0]
+                for weight in (gamma, beta)
+            ]
+            options = {"axis": -1, "epsilon": float(epsilon)}
+            node = graph.make_node("LayerNormalization", [x, *weights], attr=options)
+            graph.replace_all_inputs(match.get_op("output").output[0], node.output[0])
+    return operations
 
 
-def _remove_unused(graph):
-    """Removes the nodes and constants that no output of the graph depends on."""
-    needed = {each.name for each in graph.output}
-    kept = []
-    for node in reversed(graph.node):
-        bodies = [attribute.g for attribute in node.attribute if attribute.g.node]
-        if needed.isdisjoint(node.output):
-            continue
-        kept.append(node)
-        needed.update(node.input, *map(_names, bodies))
-    nodes = kept[::-1]
-    constants = [each for each in graph.initializer if each.name in needed]
-    del graph.node[:], graph.initializer[:]
-    graph.node.extend(nodes)
-    graph.initializer.extend(constants)
+def _is_one(match, *names):
+    return len({match.get_tensor(name) for name in names}) == 1
 
 
-def _names(body):
-    """Yields the names that the nodes and outputs of the body of a loop use."""
-    yield from (each.name for each in body.output)
-    for node in body.node:
-        yield from node.input
-        for attribute in node.attribute:
-            if attribute.g.node:
-                yield from _names(attribute.g)
+def _pattern():
+    from tf2onnx.graph_matcher import OpTypePattern
+
+    def made(kind, *inputs, name=None):
+        return OpTypePattern(kind, name=name, inputs=inputs)
+
+    def constant(name):
+        return OpTypePattern("Const|ConstV2", name=name)
+
+    def anything(name):
+        return OpTypePattern("*", name=name)
+
+    add = "Add|AddV2"
+    center = made("StopGradient", anything("mean1"))
+    squares = made("SquaredDifference", anything("x2"), center)
+    variance = made("Mean", squares, constant("other_axis"))
+    root = made("Rsqrt", made(add, variance, constant("epsilon")))
+    scaled = made("Mul", anything("x"), made("Mul", root, constant("gamma"), name="m"))
+    mean = made("Mean", anything("x1"), constant("axis"), name="mean")
+    shift = made(add, made("Mul", made("Neg", mean), anything("m1")), constant("beta"))
+    return made(add, scaled, shift, name="output")
