@@ -11,8 +11,10 @@ other library; "tokens/s" and "spread" are from the calls that alternate with th
 measured last.
 
     6x384-8x128-ENGINE    from token ids (texts x tokens) to the vectors of a BERT with random
-                          weights, compared with the BERT of transformers in the same engine, or in
-                          both other engines for LiteRT
+                          weights, compared with the SavedModel, and with the BERT of
+                          transformers in the same engine, or in both other engines for LiteRT
+    elmo_small-32x25-ENGINE  from character ids (sentences x tokens) to all layers of an ELMo with
+                          random weights, compared with the SavedModel
     embed-ENGINE          from 1,000 lines of the help topics of Python to one vector for each, with
                           a model of the shape of all-MiniLM-L6-v2, compared with the backends of
                           sentence-transformers; "tokens/s" counts these texts. "OpenVINO by
@@ -43,6 +45,7 @@ BACKENDS = {
 }
 SENTENCES = 1000
 TEXT_SIZES = (8, 128), (1, 128), (1, 16)
+ELMO_SIZES = (32, 25), (1, 25)
 CHAIN_SIZES = (1, 4, 2), (1, 20, 9), (8, 25, 9)
 DECODERS = "onnx-tags", "litert-tags", "saved_model-tags", "onnx", "litert", "saved_model"
 
@@ -54,6 +57,10 @@ def rows():
             for engine in ENGINES:
                 row = "encode", shape, texts, tokens, engine
                 yield f"{shape}-{texts}x{tokens}-{engine}", row
+    for size in "elmo_small", "elmo_original":
+        for texts, tokens in ELMO_SIZES:
+            for engine in ENGINES:
+                yield f"{size}-{texts}x{tokens}-{engine}", ("elmo", size, texts, tokens, engine)
     for engine in "tensorflow", *ENGINES:
         yield f"embed-{engine}", ("embed", engine)
     for size in CHAIN_SIZES:
@@ -69,11 +76,8 @@ def main(argv=None):
 
 
 def encode(shape, texts, length, engine, run):
-    """Encodes a batch of token ids with an export."""
+    """Encodes a batch of token ids with an export of a BERT."""
     import numpy as np
-
-    from tfreps._src.inference.run import Model
-    from tfreps.export import open_for_export, write_portable_export
 
     ids = np.random.default_rng(0).integers(5, 29000, [texts, length]).astype("int32")
     inputs = {"token_ids": ids, "mask": np.ones(ids.shape, "bool")}
@@ -84,12 +88,51 @@ def encode(shape, texts, length, engine, run):
         f"transformers, {ENGINES[other]}": Peer("torch_python", "transformers", (other, job))
         for other in others
     }
+    return compare(text_bert(shape, pooler=False), "sequence_output", inputs, engine, peers, run)
+
+
+def elmo(size, texts, length, engine, run):
+    """Encodes a batch of character ids with an export of an ELMo."""
+    import keras
+
+    from benchmarks.elmo import texts as sentences
+    from tfreps.inference import TextBiLM
+    from tfreps.models import BiLM, sizes
+    from tfreps.text import batch_to_ids
+
+    keras.utils.set_random_seed(0)
+    inputs = {"character_ids": batch_to_ids(sentences(texts, length + 2, 1)[0])}
+    return compare(TextBiLM(BiLM(**sizes.ELMO[size])), "layer_outputs", inputs, engine, {}, run)
+
+
+def compare(trained, output, inputs, engine, peers, run):
+    """Compares an export with peers, and with the function that a SavedModel of tfreps has."""
+    import numpy as np
+    import tensorflow as tf
+
+    from tfreps._src.export.stored_weights import StoredWeights
+    from tfreps._src.inference.run import Model
+    from tfreps.export import open_for_export, write_portable_export
+
+    rows, length = inputs[next(iter(inputs))].shape[:2]
+    names, weights = list(inputs), StoredWeights([trained.model])
+    vectors = weights.shared(
+        lambda *given: trained.model(dict(zip(names, given, strict=True)))[output]
+    )
+    tensors = {name: tf.constant(array) for name, array in inputs.items()}
+    specs = [
+        tf.TensorSpec([None, None, *tensor.shape[2:]], tensor.dtype, name)
+        for name, tensor in tensors.items()
+    ]
+    graph = weights.trace(lambda *given: {"y": vectors(*given)}, *specs)
+    peers = {"tfreps, SavedModel": lambda: graph(**tensors)["y"].numpy(), **peers}
     with tempfile.TemporaryDirectory() as folder:
-        opened = open_for_export(text_bert(shape, pooler=False))
         form = "litert" if engine == "litert" else "onnx"
-        written = write_portable_export(opened, folder, format=form)
+        written = write_portable_export(open_for_export(trained), folder, format=form)
         model = Model(written.folder, THREADS, engine)
-        return run.cells(lambda: model.function(inputs), texts * length, peers)
+        given = {"sequence_len": np.full([rows], length, "int32"), **inputs}
+        given = {name: given[name] for name in model.about["inputs"]}
+        return run.cells(lambda: model.function(given), rows * length, peers)
 
 
 def embed(engine, run):
