@@ -22,7 +22,7 @@ import sys
 from collections import Counter
 
 from benchmarks.runner import OTHERS, Peer, run_rows
-from benchmarks.topics_text import tokens
+from benchmarks.topics_text import batches_of_tokens, tokens
 
 # Name of a row -> (function, size, rows, tokens per row, precision).
 ROWS = {
@@ -70,21 +70,13 @@ def embed(size, sentences, length, precision, run):
         lambda ids: model(ids)["layer_outputs"],
         input_signature=[tf.TensorSpec([None, None, 50], "int32")],
     )
-    given = texts(sentences, length, run.repeats + 3)
+    given = batches_of_tokens(sentences, length - 2, run.repeats + 3)
     calls = [
         lambda ids=ids: graph(ids).numpy() for ids in map(tf.constant, map(batch_to_ids, given))
     ]
     share = statistics.mean(len({t for s in batch for t in s}) + 2 for batch in given[:20])
     found = cells(calls, "embed", size, sentences, length, run)
     return {"distinct": round(share / (sentences * length), 3), **found}
-
-
-def texts(sentences, length, number):
-    """Returns batches of sentences, as lists of tokens without the two sentence boundaries."""
-    words, real = tokens(), length - 2
-    starts = [row * real % (len(words) - real) for row in range(number * sentences)]
-    rows = [words[start : start + real] for start in starts]
-    return [rows[i : i + sentences] for i in range(0, len(rows), sentences)]
 
 
 def train(size, sentences, length, precision, run):

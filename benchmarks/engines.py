@@ -29,7 +29,7 @@ import tempfile
 
 from benchmarks.random_berts import SHAPES, text_bert
 from benchmarks.runner import THREADS, Peer, run_rows
-from benchmarks.topics_text import lines, pieces
+from benchmarks.topics_text import batches_of_tokens, lines, pieces
 
 PYTHONS = {
     "torch_python": "the packages of benchmarks/peers/torch.txt",
@@ -95,13 +95,12 @@ def elmo(size, texts, length, engine, run):
     """Encodes a batch of character ids with an export of an ELMo."""
     import keras
 
-    from benchmarks.elmo import texts as sentences
     from tfreps.inference import TextBiLM
     from tfreps.models import BiLM, sizes
     from tfreps.text import batch_to_ids
 
     keras.utils.set_random_seed(0)
-    inputs = {"character_ids": batch_to_ids(sentences(texts, length + 2, 1)[0])}
+    inputs = {"character_ids": batch_to_ids(batches_of_tokens(texts, length, 1)[0])}
     return compare(TextBiLM(BiLM(**sizes.ELMO[size])), "layer_outputs", inputs, engine, {}, run)
 
 

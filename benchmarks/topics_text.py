@@ -46,3 +46,11 @@ def write_lines(path, megabytes, documents=False):
 def peak_megabytes():
     """Returns the peak memory of this process in MB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def batches_of_tokens(sentences, length, number):
+    """Returns `number` batches of sentences, which are lists of `length` tokens."""
+    words = tokens()
+    starts = [row * length % (len(words) - length) for row in range(number * sentences)]
+    rows = [words[start : start + length] for start in starts]
+    return [rows[i : i + sentences] for i in range(0, len(rows), sentences)]

@@ -141,6 +141,12 @@ CATALOGUE = {
         {"inputs": (normal(B, T, 4), "BTD"), "mask": (MASK, "BT")},
         ["BTD", "BD"],
     ),
+    "BiGRU": Entry(
+        layers.BiGRU,
+        lambda: {"units": 6},
+        {"inputs": (normal(B, T, 4), "BTD"), "mask": (MASK, "BT")},
+        ["BTD", "BD"],
+    ),
     "CharLSTMEncoder": Entry(
         layers.CharLSTMEncoder,
         lambda: {"units": 3, "character_dim": 4, "max_characters": 20},
@@ -277,6 +283,13 @@ CATALOGUE = {
     ),
     "BiLSTMEncoder": Entry(
         models.BiLSTMEncoder,
+        lambda: {"embedder": words_embedder(), "units": 5, "num_layers": 2, "dropout": 0.1},
+        {"features": ({"token_ids": WORDS}, "BT")},
+        ["BLTD", "BT", "BD", "BTD"],  # layer_outputs, mask, pooled_output, sequence_output
+        nested=("embedder",),
+    ),
+    "BiGRUEncoder": Entry(
+        models.BiGRUEncoder,
         lambda: {"embedder": words_embedder(), "units": 5, "num_layers": 2, "dropout": 0.1},
         {"features": ({"token_ids": WORDS}, "BT")},
         ["BLTD", "BT", "BD", "BTD"],  # layer_outputs, mask, pooled_output, sequence_output

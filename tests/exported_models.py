@@ -8,6 +8,7 @@ from tests import tiny_bert, tiny_run
 from tests.convert.many_langs_fixture import FOLDER
 from tfreps.inference import TextBert, TextBiLM, TextClassifier, TextEmbedder, TextTagger
 from tfreps.models import (
+    BiGRUEncoder,
     BiLSTMEncoder,
     Classifier,
     Elmo,
@@ -46,6 +47,7 @@ def make_model(kind):
     size = indexer().vocabulary_size
     return {
         "crf": lambda: Tagger(BiLSTMEncoder(embedder(), 5), TAGS, "bio"),
+        "gru": lambda: Tagger(BiGRUEncoder(embedder(), 5, num_layers=2), TAGS, "bio"),
         "softmax": lambda: Tagger(SLSTMEncoder(embedder(), 5, 2), TAGS, "bio", use_crf=False),
         "plain": lambda: Tagger(embedder(), ["NOUN", "VERB"]),
         "window": lambda: Tagger(LinearEncoder(size, 5, num_buckets=64), TAGS, "bio"),
@@ -102,6 +104,7 @@ def pretrainer(encoder):
 MAKERS = {
     "BertEncoder": lambda: of_bert(tiny_bert.pieces("the", "dog", "naïve")),
     "BertPretrainer": lambda: of_bert(tiny_bert.characters("the dog 你好"), pretrainer),
+    "BiGRUEncoder": lambda: make_trained("gru"),
     "BiLM": lambda: of_bilm(tiny_run.make_pretrainer().bilm),
     "BiLMPretrainer": lambda: of_bilm(tiny_run.make_pretrainer()),
     "BiLSTMEncoder": lambda: make_trained("crf"),

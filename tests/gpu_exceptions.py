@@ -36,8 +36,8 @@ IN_MODELS = {
         ),
         steps=("BiLMPretrainer, characters", "Tagger, on an Elmo"),
         exports=(
-            *("BiLM", "BiLMPretrainer", "BiLSTMEncoder", "Classifier", "Elmo", "SLSTMEncoder"),
-            "ManyLangsBiLM",
+            *("BiGRUEncoder", "BiLM", "BiLMPretrainer", "BiLSTMEncoder", "Classifier", "Elmo"),
+            *("ManyLangsBiLM", "SLSTMEncoder"),
             *("SentenceEmbedder", "Tagger", "TextCNN", "TokenEmbedder", "TransformerEncoder"),
         ),
     ),

@@ -1,4 +1,5 @@
 from ._src.layers.attention import SelfAttention as SelfAttention
+from ._src.layers.bigru import BiGRU as BiGRU
 from ._src.layers.bilstm import BiLSTM as BiLSTM
 from ._src.layers.char_cnn import CharCNNEncoder as CharCNNEncoder
 from ._src.layers.char_lstm import CharLSTMEncoder as CharLSTMEncoder

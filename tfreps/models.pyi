@@ -1,6 +1,7 @@
 from ._src.models import sizes as sizes
 from ._src.models.bert import BertEncoder as BertEncoder
 from ._src.models.bert_pretrainer import BertPretrainer as BertPretrainer
+from ._src.models.bigru_encoder import BiGRUEncoder as BiGRUEncoder
 from ._src.models.bilm import BiLM as BiLM
 from ._src.models.bilm_pretrainer import BiLMPretrainer as BiLMPretrainer
 from ._src.models.bilstm_encoder import BiLSTMEncoder as BiLSTMEncoder

@@ -40,8 +40,8 @@ COMMAND = Command(
         Group("tokens", "Tokenizer, and changes to the tokens.", {
             "tokens": Option(
                 str, "words", "How to split the texts into tokens: at white space (spaces), into "
-                "characters (characters), into words and punctuation marks (words), or as the "
-                "Penn Treebank does (treebank).",
+                "characters without white space (characters) or with it (all_characters), into "
+                "words and punctuation marks (words), or as the Penn Treebank does (treebank).",
                 TOKENIZERS,
             ),
             "lowercase": Option(bool, False, "Convert the tokens to lower case."),

@@ -36,9 +36,9 @@ DATA = {
     **labeled_texts.OPTIONS,
     "tokens": Option(
         str, None, "How to split the texts into tokens: at white space (spaces), into characters "
-        "(characters), into words and punctuation marks (words), or as the Penn Treebank does, "
-        "which suits English (treebank). Defaults to words. Cannot be "
-        "used with --encoder bert, which has its own tokenizer.",
+        "without white space (characters) or with it (all_characters), into words and punctuation "
+        "marks (words), or as the Penn Treebank does, which suits English (treebank). Defaults to "
+        "words. Cannot be used with --encoder bert, which has its own tokenizer.",
         TOKENIZERS, excludes="encoder=bert",
     ),
     "max_length": Option(

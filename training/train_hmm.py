@@ -44,8 +44,9 @@ DATA = {
     ),
     "tokens": Option(
         str, "spaces", "How to split raw text into tokens in 'tfreps tag', in exported models and "
-        "in --unlabeled: at white space (spaces), into characters (characters), into words and "
-        "punctuation marks (words), or as the Penn Treebank does (treebank).", TOKENIZERS,
+        "in --unlabeled: at white space (spaces), into characters without white space (characters) "
+        "or with it (all_characters), into words and punctuation marks (words), or as the Penn "
+        "Treebank does (treebank).", TOKENIZERS,
     ),
     **{name: WORDS[name] for name in ("lowercase", "digits_to_zero", "min_count")},
 }  # fmt: skip

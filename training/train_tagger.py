@@ -18,9 +18,9 @@ DATA = {
     **tagged_files.OPTIONS,
     "tokens": Option(
         str, "spaces", "How to split raw text into tokens in 'tfreps tag' and in exported models: "
-        "at white space (spaces), into characters (characters), into words and punctuation marks "
-        "(words), as the Penn Treebank and CoNLL-2003 do (treebank), or with the "
-        "tokenizer of --bert (bert).", [*TOKENIZERS, "bert"],
+        "at white space (spaces), into characters without white space (characters) or with it "
+        "(all_characters), into words and punctuation marks (words), as the Penn Treebank and "
+        "CoNLL-2003 do (treebank), or with the tokenizer of --bert (bert).", [*TOKENIZERS, "bert"],
         needs="encoder=bert if tokens=bert",
     ),
 }  # fmt: skip

@@ -1,5 +1,6 @@
 """Builds the encoder of a tagger or classifier from the options of a run."""
 
+from tfreps._src.models.bigru_encoder import BiGRUEncoder
 from tfreps._src.models.bilstm_encoder import BiLSTMEncoder
 from tfreps._src.models.linear_encoder import LinearEncoder
 from tfreps._src.models.piece_encoder import PieceEncoder
@@ -31,14 +32,18 @@ def make_embedder(options, inputs):
     return embedder
 
 
-def make_bilstm(options, inputs):
-    return BiLSTMEncoder(
+def make_bilstm(options, inputs, cls=BiLSTMEncoder):
+    return cls(
         make_embedder(options, inputs),
         options.units,
         num_layers=options.num_layers or 1,
         dropout=options.dropout,
         name="encoder",
     )
+
+
+def make_bigru(options, inputs):
+    return make_bilstm(options, inputs, BiGRUEncoder)
 
 
 def make_slstm(options, inputs):
@@ -85,6 +90,7 @@ def make_bert(options, inputs):
 BUILDERS = {
     "embeddings": make_embedder,
     "bilstm": make_bilstm,
+    "bigru": make_bigru,
     "slstm": make_slstm,
     "transformer": make_transformer,
     "cnn": make_cnn,

@@ -146,13 +146,16 @@ OF_EMBEDDER = {
 }  # fmt: skip
 UNITS = {
     "units": Option(
-        int, 200, "Width of the states of slstm, or of each direction of bilstm.", at_least=1
+        int,
+        200,
+        "Width of the states of slstm, or of each direction of bilstm and bigru.",
+        at_least=1,
     )
 }
 NUM_LAYERS = {
     "num_layers": Option(
         int, None, "Number of encoder layers; bert uses only its first N layers. Defaults to 1 for "
-        "bilstm and transformer, and to all layers for bert.", at_least=1,
+        "bilstm, bigru and transformer, and to all layers for bert.", at_least=1,
     )
 }  # fmt: skip
 TRANSFORMER = {
@@ -224,7 +227,7 @@ BERT = {
 OF_ALL = {
     "dropout": Option(
         float, None, "Dropout rate of the token vectors, of the encoder's output, and between the "
-        "layers of bilstm. Defaults to 0.1 for a pre-trained bert, and otherwise to 0.5.",
+        "layers of bilstm and bigru. Defaults to 0.1 for a pre-trained bert, and otherwise to 0.5.",
         at_least=0, below=1,
     ),
     "linear_features": Option(
@@ -256,6 +259,7 @@ ENCODERS = {
     "bilstm": EncoderKind(
         {**EMBEDDER, **UNITS, **NUM_LAYERS}, "bidirectional LSTM", width="units"
     ),
+    "bigru": EncoderKind({**EMBEDDER, **UNITS, **NUM_LAYERS}, "bidirectional GRU", width="units"),
     "slstm": EncoderKind(
         {**EMBEDDER, **UNITS, **SLSTM}, "Sentence-State LSTM", pooling="pooled_output",
         width="units",
@@ -295,7 +299,7 @@ def set_defaults(options, head: str) -> None:
         defaults["ngrams"] = 2 if has_ngrams and not options.no_words else None
     elif "characters" in kind.options:
         has_bilm = options.elmo or options.elmo_weights or options.train_vectors
-        one_by_one = options.tokens == "characters"
+        one_by_one = options.tokens in ("characters", "all_characters")
         defaults["characters"] = "none" if has_bilm or one_by_one else "cnn"
     for name, value in defaults.items():
         if getattr(options, name) is None:

@@ -34,6 +34,7 @@ def indexer(max_characters=None):
     [
         ({"encoder": "embeddings"}, models.TokenEmbedder, 5),
         ({"encoder": "bilstm", "num_layers": 2}, models.BiLSTMEncoder, 16),
+        ({"encoder": "bigru", "num_layers": 2}, models.BiGRUEncoder, 16),
         ({"encoder": "slstm", "num_steps": 2}, models.SLSTMEncoder, 8),
         ({"encoder": "transformer", "num_heads": 2}, models.TransformerEncoder, 8),
         ({"encoder": "cnn", "num_filters": 3, "widths": [1, 2]}, models.TextCNN, 6),

@@ -58,7 +58,7 @@ def test_a_new_encoder_is_one_row(monkeypatch):
 def test_taggers_are_not_offered_a_cnn():
     offered = encoder_table(TAGGER)
     assert set(encoder_table(CLASSIFIER)) - set(offered) == {"num_filters", "widths", "ngrams"}
-    names = ["embeddings", "bilstm", "slstm", "transformer", "linear", "bert"]
+    names = ["embeddings", "bilstm", "bigru", "slstm", "transformer", "linear", "bert"]
     assert offered["encoder"].choices == names and list(ENCODERS) != names
 
 
@@ -92,7 +92,7 @@ def test_poolings_are_those_of_the_classifier():
     [
         (
             {"encoder": "cnn", "units": 9},
-            "--units has no effect with --encoder cnn; it applies to bilstm and slstm.",
+            "--units has no effect with --encoder cnn; it applies to bilstm, bigru and slstm.",
         ),
         (
             {"encoder": "bert", "bert": "b", "num_filters": 5},

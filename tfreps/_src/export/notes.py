@@ -122,6 +122,7 @@ UNITS = {
     "bert_words": "every run of letters, digits and combining marks, every CJK character, and "
     "every other character except white space",
     "characters": "every character except white space",
+    "all_characters": "every character; white space becomes the token ▁",
 }
 
 # Name (a regular expression) -> letters of its axes, and description.

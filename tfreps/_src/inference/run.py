@@ -224,6 +224,8 @@ def token_offsets(text, tokens):
 
     The tokens must occur in the text in their order. Ends are exclusive.
     """
+    if len(tokens) == len(text):  # each character is a token, also white space
+        return [(place, place + 1) for place in range(len(text))]
     offsets, position = [], 0
     for token in tokens:
         places = [position := text.index(character, position) + 1 for character in token]

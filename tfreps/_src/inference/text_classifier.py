@@ -25,9 +25,9 @@ class TextClassifier(WholeTextModel):
         model: `Classifier`.
         indexer: The indexer used in training: `tfreps.text.TokenIndexer`, or `PieceIndexer` for a
             BERT model.
-        tokens: str. Tokenization of raw text: `"spaces"`, `"characters"`, `"words"` or
-            `"treebank"`, which `tfreps.text.tokenize` defines. Has no effect for a BERT model,
-            whose tokenizer splits texts into pieces. Defaults to `"spaces"`.
+        tokens: str. Tokenization of raw text: a method of `tfreps.text.tokenize`, such as
+            `"spaces"`, `"characters"` or `"words"`. Has no effect for a BERT model, whose tokenizer
+            splits texts into pieces. Defaults to `"spaces"`.
         max_length: int. Texts are truncated to this number of tokens (for a BERT model, pieces
             including `[CLS]` and `[SEP]`). If `None`, texts are not truncated. Defaults to `None`.
         source: str or path-like. Path, name or address that the model was loaded from. Defaults to

@@ -26,9 +26,9 @@ class TextEmbedder(WholeTextModel):
     Args:
         model: `SentenceEmbedder`.
         indexer: `PieceIndexer` for a BERT model, otherwise `tfreps.text.TokenIndexer`.
-        tokens: str. Tokenization of raw text: `"spaces"`, `"characters"`, `"words"` or
-            `"treebank"`, which `tfreps.text.tokenize` defines. Has no effect for a BERT model,
-            whose tokenizer splits texts into pieces. Defaults to `"spaces"`.
+        tokens: str. Tokenization of raw text: a method of `tfreps.text.tokenize`, such as
+            `"spaces"`, `"characters"` or `"words"`. Has no effect for a BERT model, whose tokenizer
+            splits texts into pieces. Defaults to `"spaces"`.
         max_length: int. Texts are truncated to this number of tokens (for a BERT model, pieces
             including `[CLS]` and `[SEP]`). If `None`, texts are not truncated. Defaults to `None`.
         prompts: dict from names to str. Texts that can be put in front of a text, such as

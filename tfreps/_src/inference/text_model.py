@@ -23,7 +23,7 @@ from tfreps._src.text.vocabulary import Vocabulary
 from tfreps._src.text.word_char_ids import WordCharIndexer
 
 BATCH_TOKENS = 4096
-Tokenization = Literal["spaces", "characters", "words", "treebank", "bert"]
+Tokenization = Literal["spaces", "characters", "all_characters", "words", "treebank", "bert"]
 
 
 class TextModel(LoadedModel):

@@ -50,9 +50,9 @@ class TextTagger(TextModel):
         model: `Tagger` or `HMMTagger`.
         indexer: The indexer used in training: `tfreps.text.TokenIndexer`, or for a BERT
             model a `PieceIndexer` with `words=True`.
-        tokens: str. Tokenization of raw text: `"spaces"`, `"characters"`, `"words"` or
-            `"treebank"`, which `tfreps.text.tokenize` defines, or `"bert"` for the word boundaries
-            of the BERT tokenizer. Defaults to `"spaces"`.
+        tokens: str. Tokenization of raw text: a method of `tfreps.text.tokenize`, such as
+            `"spaces"`, `"characters"` or `"words"`, or `"bert"` for the word boundaries of the BERT
+            tokenizer. Defaults to `"spaces"`.
         max_length: int. Maximum number of pieces of a sentence for a BERT model, including `[CLS]`
             and `[SEP]`. Must be `None` for other models, which read whole sentences. If `None`, the
             length is not limited. Defaults to `None`.

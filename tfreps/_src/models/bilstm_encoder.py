@@ -1,18 +1,13 @@
 """BiLSTMEncoder: stacked bidirectional LSTMs over token vectors."""
 
-from typing import Any
-
 import keras
-import tensorflow as tf
 
-from tfreps._src.files.argument_checks import check_dropout, check_integers
 from tfreps._src.layers.bilstm import BiLSTM
-from tfreps._src.layers.ops.annotations import Features, Outputs
-from tfreps._src.models.whole_model import WholeModel
+from tfreps._src.models.rnn_encoder import RNNEncoder
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class BiLSTMEncoder(WholeModel, keras.Model):
+class BiLSTMEncoder(RNNEncoder):
     """Stack of `num_layers` bidirectional LSTMs over embedded tokens.
 
         h_0 = embedder(features)
@@ -49,48 +44,4 @@ class BiLSTMEncoder(WholeModel, keras.Model):
     TensorShape([1, 3, 8])
     """
 
-    def __init__(
-        self,
-        embedder: keras.Model,
-        units: int = 128,
-        num_layers: int = 1,
-        dropout: float = 0.0,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(autocast=False, **kwargs)
-        check_integers(1, num_layers=num_layers)
-        check_dropout(dropout=dropout)
-        # Options.
-        self.embedder = embedder
-        self.units = units
-        self.num_layers = num_layers
-        self.dropout = dropout
-        # Layers.
-        self.drop = keras.layers.Dropout(dropout, dtype="float32", name="drop")
-        self.bilstms = []
-        width = embedder.output_dim
-        for number in range(num_layers):
-            bilstm = BiLSTM(units, dtype=self.dtype_policy, name=f"bilstm_{number}")
-            bilstm.build((None, None, width))
-            self.bilstms.append(bilstm)
-            width = 2 * units
-        self.output_dim = width
-        self.pooled_dim = width
-        self.supports_jit = False
-        self.built = True
-
-    def call(self, features: Features, training: bool = False) -> Outputs:
-        embedded = self.embedder(features, training=training)
-        x = embedded["sequence_output"]
-        mask = embedded["mask"]
-        layers = []
-        for number, bilstm in enumerate(self.bilstms):
-            x = self.drop(x, training=training) if number else x
-            x, last = bilstm(x, mask=mask, training=training)  # [B, T, 2U], [B, 2U]
-            layers.append(x)
-        return {
-            "sequence_output": x,
-            "mask": mask,
-            "pooled_output": last,
-            "layer_outputs": tf.stack(layers, axis=1),  # [B, L, T, 2U]
-        }
+    _layer = BiLSTM

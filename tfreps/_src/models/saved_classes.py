@@ -2,6 +2,7 @@
 
 from tfreps._src.layers import (  # noqa: F401
     attention,
+    bigru,
     bilstm,
     char_cnn,
     char_lstm,
@@ -29,6 +30,7 @@ from tfreps._src.metrics import (  # noqa: F401
 from tfreps._src.models import (  # noqa: F401
     bert,
     bert_pretrainer,
+    bigru_encoder,
     bilm,
     bilm_pretrainer,
     bilstm_encoder,

@@ -20,7 +20,8 @@ def token_offsets(
     offsets of padding are 0.
 
     Every tokenizer copies the characters of a text to the tokens in order, and drops only white
-    space and, in the case of BERT, its `dropped_characters` and accents at the start of words.
+    space and, in the case of BERT, its `dropped_characters` and accents at the start of words;
+    "all_characters" drops nothing, and replaces white space.
     Therefore, the n-th remaining character of the text is the n-th character of the tokens, and
     counting characters gives the offsets. Accents inside a token directly follow, apart from
     dropped characters, the character before them.
@@ -28,7 +29,9 @@ def token_offsets(
     anywhere, leading = ((), ()) if isinstance(method, str) else method.dropped_characters
     codes = tf.strings.unicode_decode(texts, "UTF-8")  # [N, (C)]
     text_starts = tf.cast(codes.row_starts(), "int32")  # [N]
-    is_dropped = tf.logical_or(_is_among(codes.values, anywhere), _is_space(codes.values))
+    is_dropped = _is_among(codes.values, anywhere)
+    if method != "all_characters":
+        is_dropped = tf.logical_or(is_dropped, _is_space(codes.values))
     kept = _positions_without(is_dropped)  # [kept], positions in all texts
     # [base], positions in `kept`
     base = _positions_without(_is_among(tf.gather(codes.values, kept), leading))

@@ -30,7 +30,7 @@ class TokenStream:
     A token is final when no text that follows can change it. The tokens at the end of the text so
     far may still change. The tokenizer determines which part of the text may change:
 
-    - "characters": nothing.
+    - "characters" and "all_characters": nothing.
     - "words": the last token, unless white space follows it.
     - "spaces": the text after the last white space.
     - "treebank": the last word that white space follows, and the text after this word, because
@@ -113,6 +113,9 @@ def _places(text: str, tokens: Sequence[str]) -> Iterator[tuple[int, int]]:
     >>> list(_places("a \\x00bc", ["a", "bc"]))
     [(0, 1), (3, 5)]
     """
+    if len(tokens) == len(text):  # each character is a token
+        yield from ((place, place + 1) for place in range(len(text)))
+        return
     end = 0
     for token in tokens:
         start = text.index(token[0], end)
@@ -130,8 +133,8 @@ def _cuts(method: Method | WordSplitter) -> Callable[[str], int]:
     The function takes a text, and returns the number of characters in this part, which begins at
     the start of the text.
     """
-    if method in ("characters", "words"):  # `append` holds back the last word, which may continue
-        return len
+    if method in ("characters", "all_characters", "words"):
+        return len  # `append` holds back the last word, which may continue
     if method == "treebank":
         return _start_of_last_complete_word
     ends_token = str.isspace if method == "spaces" else _bert_ends(method)

@@ -9,7 +9,9 @@ from tfreps._src.files.argument_checks import check_list
 if TYPE_CHECKING:
     import tensorflow as tf
 
-Method = Literal["spaces", "characters", "words", "treebank"]
+Method = Literal["spaces", "characters", "all_characters", "words", "treebank"]
+
+VISIBLE_SPACE = "\u2581"  # the sign ▁, which stands for a white-space character
 
 # RE2 class that contains the white space at which str.split splits, but tf.strings.split does not:
 # all white space except \t, \n, \v, \f and \r. It also contains the space, which does no harm.
@@ -77,6 +79,7 @@ _TREEBANK = (
 _RULES: dict[Method, tuple[tuple[str, str], ...]] = {
     "spaces": (),
     "characters": ((f"[^{_WHITE_SPACE}]", r"\0 "),),
+    "all_characters": ((f"[{_WHITE_SPACE}]", VISIBLE_SPACE), (f"[^{_WHITE_SPACE}]", r"\0 ")),
     "words": ((_WORD, r"\0 "),),
     "treebank": _TREEBANK,
 }
@@ -115,6 +118,8 @@ def tokenize(
 
     - "spaces": splits at Unicode white space, with the same result as Python's `str.split()`.
     - "characters": every Unicode character except white space is a token.
+    - "all_characters": every Unicode character is a token. The token of a white-space character is
+      "▁" (U+2581).
     - "words": runs of letters, numerals (Unicode categories L and N) and underscores are tokens,
       and so is every other character except white space. `don't!` becomes `don ' t !`. Marks,
       joiners, soft hyphens, variation selectors and other format characters belong to the character
@@ -133,8 +138,8 @@ def tokenize(
 
     Args:
         texts: list of str, or str tensor of shape `[N]`, UTF-8.
-        method: str or tokenizer. `"spaces"`, `"characters"`, `"words"`, `"treebank"`, a
-            `WordPieceTokenizer` or a `CharacterTokenizer`. Defaults to `"spaces"`.
+        method: str or tokenizer. `"spaces"`, `"characters"`, `"all_characters"`, `"words"`,
+            `"treebank"`, a `WordPieceTokenizer` or a `CharacterTokenizer`. Defaults to `"spaces"`.
 
     Returns:
         For a list, a list of lists of str: the tokens of each text. For a tensor, a str tensor of
