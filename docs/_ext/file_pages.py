@@ -53,8 +53,7 @@ def languages():
     lines = ["| language | name | tokens | from |", "|---|---|---|---|"]
     for row in sorted(list_presets(), key=lambda row: row.language):
         if row.kind in ("elmo", "many_langs"):
-            host = row.files[0].urls[0].split("/")[2]
-            lines.append(f"| {row.language} | `{row.name}` | {row.tokens} | {host} |")
+            lines.append(f"| {row.language} | `{row.name}` | {row.tokens} | {row.host} |")
     return "\n".join([*lines, ""])
 
 

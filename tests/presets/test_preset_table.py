@@ -35,10 +35,11 @@ def tiny(hub, monkeypatch):
 def test_the_rows_are_complete():
     for name, row in rows().items():
         assert row.name == name and row.description.endswith(".") and row.license and row.citation
-        assert row.sources and row.kind in ("elmo", "many_langs", "bert", "sentences")
+        assert row.sources and row.kind in ("elmo", "many_langs", "bert", "sentences", "lac")
         assert row.language and row.tokens
         for file in row.files:
-            assert all(re.fullmatch(r"https?://[^/]+/\S+", url) for url in file.urls) and file.urls
+            assert all(re.fullmatch(r"https?://[^/]+/\S+", url) for url in file.urls)
+            assert bool(file.urls) != bool(row.package)
             digits = "[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64}"
             assert file.checksum is None or re.fullmatch(digits, file.checksum)
         if any(file.checksum is None for file in row.files[-1:]):
@@ -102,6 +103,17 @@ def test_files_in_folders(hub, monkeypatch):
     found = preset(hub)._replace(files=[PresetFile("1_Pooling/config.json", [url], 2)])
     monkeypatch.setattr(preset_table, "rows", lambda: {"tiny": found})
     assert (download_preset("tiny") / "1_Pooling" / "config.json").read_bytes() == b"{}"
+
+
+def test_a_preset_in_a_package(hub, monkeypatch):
+    found = preset(hub)._replace(package="json", files=[PresetFile("tool.py", [], 1_000_000)])
+    monkeypatch.setattr(preset_table, "rows", lambda: {"tiny": found})
+    assert (download_preset("tiny") / "tool.py").is_file()
+    assert " 1.0 MB  json " in repr(PresetTable([found])) and hub.asked == []
+    found = found._replace(package="absent-one")
+    monkeypatch.setattr(preset_table, "rows", lambda: {"tiny": found})
+    with pytest.raises(ValueError, match="absent-one, which is not .* Run: pip install absent-one"):
+        download_preset("tiny")
 
 
 def test_the_second_source_is_asked(hub, tiny):

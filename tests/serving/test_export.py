@@ -128,7 +128,7 @@ def test_a_bert_with_fewer_bits_asked_and_checked(tmp_path, capsys):
         (["--elmo-config", "o.json"], "either MODEL, or both --elmo-config"),
         (["--elmo-weights", "w.hdf5"], "either MODEL, or both --elmo-config"),
         (["--vocabulary", "v"], "--vocabulary applies only to a biLM"),
-        (["--scheme", "bio"], "--scheme applies only to a published BERT model with a tag head"),
+        (["--scheme", "bio"], "--scheme applies only to a published tagger"),
         (["--check-python", "python"], "--check-python requires --check"),
         (["--max-change", "0.1"], "--max-change has no effect with --format saved_model"),
         (

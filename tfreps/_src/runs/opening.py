@@ -13,6 +13,7 @@ from tfreps._src.convert.bert_checkpoint import (
 from tfreps._src.convert.bert_table import has, label_rows
 from tfreps._src.convert.bilm_files import find_bilm_files
 from tfreps._src.convert.hugging_face import TAG_TASK
+from tfreps._src.convert.lac import read_lac
 from tfreps._src.convert.many_langs import read_many_langs
 from tfreps._src.convert.sentence_transformers import (
     SETTINGS,
@@ -75,7 +76,7 @@ ABOUT = {
     "weights_file": "an options.json from bilm-tf or AllenNLP",
     "vocabulary": "a biLM from bilm-tf or AllenNLP",
     "initial_state": "a biLM",
-    "scheme": "a published BERT model with a tag head",
+    "scheme": "a published tagger",
     "num_layers": "a BERT model without a label or tag head",
 }
 
@@ -185,6 +186,12 @@ def open_checkpoint(checkpoint: Checkpoint, path: pathlib.Path, given: Given) ->
     encoder = read_encoder(checkpoint, **given)
     tokenizer = published_tokenizer(path, encoder) if has_vocabulary(path) else None
     return Opened(encoder, path, Reading(tokenizer=tokenizer))
+
+
+def open_lac(folder: pathlib.Path, path: pathlib.Path, given: Given) -> Opened:
+    _check_options(path, given, "LAC", "scheme")
+    model, vocabulary = read_lac(folder, **given)
+    return Opened(model, path, Reading(vocabulary, tokens="all_characters"))
 
 
 def open_sentence_transformers(folder: pathlib.Path, path: pathlib.Path, given: Given) -> Opened:

