@@ -29,6 +29,7 @@ from tfreps._src.cli.options import Option
 from tfreps._src.cli.progress import say_progress
 from tfreps._src.cli.tagged_files import SCHEMES
 from tfreps._src.cli.text_streams import read_texts
+from tfreps._src.text.tokenizers import TOKENIZERS
 
 PORTABLE = {"onnx": "ONNX Runtime", "litert": "LiteRT"}
 NOT_PORTABLE = "format=onnx|litert"
@@ -47,8 +48,13 @@ COMMAND = Command(
         Group("model", "Published model, instead of a run folder.", {
             **bilm_options.OPTIONS,
             "scheme": Option(
-                str, None, "Tag scheme of a published tagger. Defaults to none, which exports tags "
-                "without spans.", SCHEMES,
+                str, None, "Tag scheme of a published tagger; none for tags without spans. By "
+                "default, it is detected from the names of the tags.", SCHEMES,
+            ),
+            "tokens": Option(
+                str, None, "How a published BERT tagger splits raw text into words: as its "
+                "tokenizer does (bert, the default), or a value of --tokens of 'tfreps "
+                "train-tagger'.", [*TOKENIZERS, "bert"],
             ),
         }),
         Group("export", "Folder and contents of the export.", {
@@ -123,8 +129,8 @@ def main(argv=None):
 
 def export(options):
     path, how = bilm_options.chosen_model(options)
-    if options.scheme is not None:
-        how["scheme"] = options.scheme
+    given = {"scheme": options.scheme, "tokens": options.tokens}
+    how |= {name: value for name, value in given.items() if value is not None}
     if options.format in PORTABLE:
         return export_portable(options, path, how)
     from tfreps._src.export.notes import check_notes

@@ -57,9 +57,10 @@ COMMAND = Command(
                 "--elmo-weights if the biLM reads token ids.", metavar="FILE",
             ),
             "scheme": Option(
-                str, None, "Tag scheme of a published BERT model for token classification. By "
-                "default, the tags mark no spans. If config.json does not name the type of the "
-                "head, this option is required to read the head as a tag head.", SCHEMES,
+                str, None, "Tag scheme of a published BERT model for token classification; none "
+                "for tags without spans. By default, it is detected from the names of the tags. If "
+                "config.json does not name the type of the head, this option is required to read "
+                "the head as a tag head.", SCHEMES,
             ),
         }),
         Group("to", "Folder to write, and its format.", {
@@ -245,7 +246,7 @@ def run_from_bert(options, trained):
     from tfreps.models import BertEncoder
 
     model, tokenizer = trained.model, trained.tokenizer
-    run, given = options.output, {"bert": options.model, "scheme": options.scheme}
+    run, given = options.output, {"bert": options.model, "scheme": getattr(trained, "scheme", None)}
     with replacing(run, parents=True) as folder:
         write_labeling_run(model, tokenizer, folder, given)
     ask = "tag" if trained.is_tagger else "classify"

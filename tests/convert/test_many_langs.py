@@ -244,7 +244,7 @@ def test_uses_that_are_refused(folder):
 
 
 def test_options_that_do_not_apply(folder):
-    with pytest.raises(ValueError, match="`scheme` applies only to a published BERT model"):
+    with pytest.raises(ValueError, match="`scheme` applies only to a published tagger"):
         tfreps.load(folder, scheme="bio")
     with pytest.raises(ValueError, match="must have a ManyLangsBiLM; got a BiLM"):
         TextManyLangs(BiLM(filters=[[1, 8]], units=8, projection_dim=4), None)

@@ -150,18 +150,34 @@ def test_a_published_bert(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_published_tagger(tmp_path):
+def test_a_published_tagger(tmp_path, caplog):
     tokenizer = tiny_bert.pieces("the", "river")
     model = Tagger(tiny_bert.make_encoder(tokenizer), ["O", "B-X", "I-X"], use_crf=False)
     model.save_pretrained(tmp_path / "bert")
     tokenizer.write_vocabulary(tmp_path / "bert" / "vocab.txt")
-    assert load(tmp_path / "bert", scheme="bio").scheme == "bio"
-    found = load(tmp_path / "bert")
+    assert load(tmp_path / "bert", scheme="iob1").scheme == "iob1"
+    with caplog.at_level("INFO", "tfreps"):
+        assert load(tmp_path / "bert").scheme == "bio"
+    assert "the tags are read in the scheme bio, which their names match" in caplog.text
+    assert Tagger.from_preset(tmp_path / "bert").scheme == "bio"
+    assert load(tmp_path / "bert").tokenize(["the, river"]) == [["the", ",", "river"]]
+    split = load(tmp_path / "bert", tokens="spaces")
+    assert split.tokenize(["the, river"]) == [["the,", "river"]]
+    found = load(tmp_path / "bert", scheme="none")
     assert isinstance(found, TextTagger) and found.scheme is None and found.max_length == 24
     out = model({"token_ids": np.array([[2, *tokenizer.text_to_ids("the"), 3]])})
     shares, answer = softmax(out["emissions"][0, 1]), found("the")
     assert answer.tags == [model.tags[shares.argmax()]]
     assert_close(answer.confidences[0], shares.max())
+
+
+def test_tags_of_no_scheme(tmp_path, caplog):
+    tokenizer = tiny_bert.pieces("the", "river")
+    model = Tagger(tiny_bert.make_encoder(tokenizer), ["NOUN", "VERB"], use_crf=False)
+    model.save_pretrained(tmp_path / "bert")
+    with caplog.at_level("INFO", "tfreps"):
+        assert Tagger.from_preset(tmp_path / "bert").scheme is None
+    assert "the tags (NOUN, VERB, ...) have no spans. If they mark spans, name them" in caplog.text
 
 
 @pytest.mark.slow
@@ -176,6 +192,8 @@ def test_a_published_classifier(tmp_path):
     assert_close(shares, out["probabilities"][0])
     with pytest.raises(ValueError, match="is a classifier, which has no tag scheme"):
         load(tmp_path / "bert", scheme="bio")
+    with pytest.raises(ValueError, match="`tokens` applies only to a tagger, but"):
+        load(tmp_path / "bert", tokens="spaces")
     with pytest.raises(ValueError, match="`num_layers` applies only to a BERT model without"):
         load(tmp_path / "bert", num_layers=1)
 

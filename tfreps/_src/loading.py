@@ -14,6 +14,7 @@ from tfreps._src.inference.opening_exports import (
 
 if TYPE_CHECKING:  # imported for types only, because these modules import TensorFlow
     from tfreps._src.inference.loaded_model import LoadedModel
+    from tfreps._src.inference.text_model import Tokenization
     from tfreps._src.models.any_bilm import InitialState
     from tfreps._src.text.tags.tag_schemes import Scheme
     from tfreps._src.text.vocabulary import Vocabulary
@@ -26,6 +27,7 @@ def load(
     vocabulary: "str | os.PathLike[str] | Vocabulary | None" = None,
     initial_state: "InitialState | None" = None,
     scheme: "Scheme | Literal['none'] | None" = None,
+    tokens: "Tokenization | None" = None,
     num_layers: int | None = None,
     engine: Literal["onnxruntime", "openvino", "litert"] | None = None,
     num_threads: int | None = None,
@@ -75,9 +77,14 @@ def load(
         initial_state: str. LSTM state that a biLM starts from, as defined in `BiLM`: `"zero"`,
             `"warm"` or `"carry"`. Texts cannot be encoded with `"carry"`. If `None`, `"zero"` is
             used. Defaults to `None`.
-        scheme: str. Tag scheme of a published tagger, as defined in `tfreps.tags`. If
-            `"none"` or `None`, the tags have no spans. A model whose files do not name its task is
-            loaded as a tagger if a scheme, which may be `"none"`, is given. Defaults to `None`.
+        scheme: str. Tag scheme of a published tagger, as defined in `tfreps.tags`. With `"none"`,
+            the tags have no spans. If `None`, the scheme is that of the names of the tags, such as
+            `B-PER`; it is logged. A model whose files do not name its task is loaded as a tagger if
+            a scheme, which may be `"none"`, is given. Defaults to `None`.
+        tokens: str. How a published BERT tagger splits raw text into words, which get a tag each:
+            `"bert"` as its tokenizer does, which separates punctuation, or a method of
+            `tfreps.text.tokenize`, such as `"spaces"`. If `None`, `"bert"` is used. Defaults to
+            `None`.
         num_layers: int. Number of layers to load from a BERT model without a label or tag head. If
             `None`, all layers are loaded. Defaults to `None`.
         engine: str. Engine that runs the model: `"onnxruntime"`, `"openvino"` or `"litert"`. A
@@ -109,6 +116,7 @@ def load(
         "vocabulary": vocabulary,
         "initial_state": initial_state,
         "scheme": scheme,
+        "tokens": tokens,
         "num_layers": num_layers,
     }
     given = {name: value for name, value in options.items() if value is not None}

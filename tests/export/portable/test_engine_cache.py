@@ -2,6 +2,7 @@
 
 import json
 import os
+import sysconfig
 import types
 
 import pytest
@@ -74,6 +75,15 @@ def test_a_file_has_its_export_in_its_folder(written, model):
     found = cached_export(model / "model.keras", "litert", {})
     assert found.parent.parent == model / "engines"
     assert find_cached("hf://owner/name", "litert", {}) is None
+
+
+def test_a_package_has_its_export_in_the_cache(written, model, monkeypatch, tmp_path):
+    monkeypatch.setenv("KERAS_HOME", str(tmp_path / "keras"))
+    monkeypatch.setattr(sysconfig, "get_path", lambda name: str(tmp_path))
+    found = cached_export(model, "litert", {})
+    assert found.parent.parent == tmp_path / "keras" / "tfreps" / "engines" / "run"
+    (model / "__pycache__").mkdir()
+    assert find_cached(model, "litert", {}) == found and not (model / "engines").exists()
 
 
 def test_a_folder_that_cannot_be_written(monkeypatch, written, model):

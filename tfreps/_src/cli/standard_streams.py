@@ -12,7 +12,7 @@ def prepare() -> None:
     A stream that the shell closed (`>&-`) leaves its descriptor free: without the null device, the
     next file that is opened would get it, and the output of libraries would end up in that file.
     The environment variable PYTHONIOENCODING overrides the encoding. Otherwise, file names that are
-    not UTF-8 are written as their original bytes. Warnings that the library logs are printed to
+    not UTF-8 are written as their original bytes. Messages that the library logs are printed to
     standard error.
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
@@ -24,7 +24,8 @@ def prepare() -> None:
         sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape")
     log = logging.getLogger("tfreps")
     if not any(isinstance(handler, _Lines) for handler in log.handlers):
-        log.addHandler(_Lines(logging.WARNING))
+        log.addHandler(_Lines(logging.INFO))
+        logging.getLogger("tfreps._src").setLevel(logging.INFO)
 
 
 def drop_unwritable() -> list[str]:
@@ -57,5 +58,7 @@ class _Lines(logging.Handler):
     """Logging handler that prints log records to the current `sys.stderr`."""
 
     def emit(self, record):
+        if record.levelno < logging.WARNING and not record.name.startswith("tfreps._src"):
+            return  # `tfreps serve` prints its own messages
         after_progress = "\n" if not sys.stderr.closed and sys.stderr.isatty() else ""
         say(f"{after_progress}{record.levelname.lower()}: {record.getMessage()}")

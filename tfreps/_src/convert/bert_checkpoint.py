@@ -1,8 +1,9 @@
 """Builds models from an open BERT checkpoint in any supported format."""
 
 import itertools
+import logging
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import keras
 import numpy as np
@@ -27,7 +28,9 @@ from tfreps._src.models.bert import BertEncoder
 from tfreps._src.models.bert_pretrainer import BertPretrainer
 from tfreps._src.models.classifier import Classifier
 from tfreps._src.models.tagger import Tagger
+from tfreps._src.text.tags.tag_schemes import Scheme, detect_scheme
 
+LOG = logging.getLogger(__name__)
 Model = TypeVar("Model")
 
 # Options that the arrays of a checkpoint determine, so callers cannot change them.
@@ -172,6 +175,7 @@ def read_tagger(
     checkpoint: Checkpoint,
     tags: Sequence[str] | None = None,
     encoder_options: Mapping[str, Any] | None = None,
+    scheme: Scheme | Literal["none"] | None = None,
     **options: Any,
 ) -> Tagger:
     """Returns a `Tagger` with a checkpoint's tag head.
@@ -179,15 +183,43 @@ def read_tagger(
     The arguments are those of `Tagger.from_pretrained`.
     """
     found, rows = _head(checkpoint, Tagger, "ForSequenceClassification")
+    names = _renamed(found, tags, "tags", checkpoint)
+    chosen = _scheme_of(names, scheme, checkpoint.source)
 
     dropout = hugging_face_config.head_dropout(checkpoint.config, checkpoint.source, tags=True)
     options = {"dropout": dropout, "use_crf": False, **options}
 
     def make(encoder: BertEncoder) -> tuple[Tagger, dict[str, keras.Variable]]:
-        model = Tagger(encoder, _renamed(found, tags, "tags", checkpoint), **options)
+        model = Tagger(encoder, names, chosen, **options)
         return model, head_weights(model)
 
     return _read(checkpoint, encoder_options or {}, rows, make)
+
+
+def _scheme_of(
+    names: Sequence[str], scheme: Scheme | Literal["none"] | None, source: str
+) -> Scheme | None:
+    """Returns the scheme of published tags; if it is `None`, it is detected and logged."""
+    if scheme is not None:
+        return None if scheme == "none" else scheme
+    found = detect_scheme(names)
+    if found is None:
+        shown = ", ".join(list(names)[:3])
+        LOG.info(
+            "%s: the tags (%s, ...) have no spans. If they mark spans, name them B-PER, I-PER and "
+            "O, for example, in the id2label of config.json.",
+            source,
+            shown,
+        )
+    else:
+        LOG.info(
+            "%s: the tags are read in the scheme %s, which their names match. If the model was "
+            "trained with another scheme, such as iob1, pass it as the scheme; with the scheme "
+            "none, the tags have no spans.",
+            source,
+            found,
+        )
+    return found
 
 
 def pretrainer_weights(model: BertPretrainer) -> dict[str, keras.Variable]:

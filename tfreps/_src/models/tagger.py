@@ -275,7 +275,7 @@ class Tagger(SentenceTagger, WholeModel, keras.Model):
         tags: Sequence[str] | None = None,
         encoder_options: Mapping[str, Any] | None = None,
         *,
-        scheme: Scheme | None = None,
+        scheme: Scheme | Literal["none"] | None = None,
         use_crf: bool = False,
         constrain: Constrain | None = None,
         dropout: float | None = None,
@@ -299,8 +299,9 @@ class Tagger(SentenceTagger, WholeModel, keras.Model):
                 used, or `LABEL_0`, `LABEL_1` and so on if it has none.
             encoder_options: dict. Options of the encoder that replace those of the checkpoint.
                 Defaults to `None`.
-            scheme: str. Tag scheme, as in `Tagger`. If `None` (the default), the tags do not form
-                spans.
+            scheme: str. Tag scheme, as in `Tagger`, or `"none"` for tags that do not form spans.
+                If `None` (the default), `tfreps.tags.detect_scheme` determines it from the names of
+                the tags, and it is logged.
             use_crf: bool. Whether to add a CRF, whose scores are newly initialized. Otherwise, the
                 tagger has a softmax, like the checkpoint. Defaults to `False`.
             constrain: str. Which transitions are forbidden, as in `Tagger`. If `None` (the

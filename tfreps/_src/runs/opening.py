@@ -21,6 +21,7 @@ from tfreps._src.convert.sentence_transformers import (
     read_settings,
     transformer_folder,
 )
+from tfreps._src.files.argument_checks import check_choice
 from tfreps._src.files.json_files import read_json
 from tfreps._src.models.any_bilm import AnyBiLM, InitialState
 from tfreps._src.models.bert import BertEncoder
@@ -57,6 +58,7 @@ from tfreps._src.text.bert.json_tokenizer import JsonTokenizer
 from tfreps._src.text.bert.piece_tokenizer import PieceTokenizer
 from tfreps._src.text.bert.wordpiece import WordPieceTokenizer
 from tfreps._src.text.tags.tag_schemes import Scheme
+from tfreps._src.text.tokenizers import TOKENIZERS
 from tfreps._src.text.vocabulary import Vocabulary
 from tfreps._src.text.word_char_ids import WordCharIndexer
 
@@ -77,6 +79,7 @@ ABOUT = {
     "vocabulary": "a biLM from bilm-tf or AllenNLP",
     "initial_state": "a biLM",
     "scheme": "a published tagger",
+    "tokens": "a published BERT tagger",
     "num_layers": "a BERT model without a label or tag head",
 }
 
@@ -179,9 +182,15 @@ def open_many_langs(folder: pathlib.Path, path: pathlib.Path, given: Given) -> O
 
 def open_checkpoint(checkpoint: Checkpoint, path: pathlib.Path, given: Given) -> Opened:
     if has(label_rows(checkpoint.names, checkpoint.options, 1), checkpoint.arrays.shapes):
-        _check_options(path, given, "a BERT model with a label or tag head", "scheme")
+        _check_options(path, given, "a BERT model with a label or tag head", "scheme", "tokens")
         model, tokenizer = _read_with_head(checkpoint, path, given.get("scheme"))
-        return Opened(model, path, _pieces(tokenizer, encoder_of(model, path)))
+        reading = _pieces(tokenizer, encoder_of(model, path))
+        if "tokens" in given:
+            if not isinstance(model, Tagger):
+                raise ValueError(f"`tokens` applies only to a tagger, but {path} is a classifier.")
+            check_choice((*TOKENIZERS, "bert"), tokens=given["tokens"])
+            reading = reading._replace(tokens=given["tokens"])
+        return Opened(model, path, reading)
     _check_options(path, given, "a BERT model without a label or tag head", "num_layers")
     encoder = read_encoder(checkpoint, **given)
     tokenizer = published_tokenizer(path, encoder) if has_vocabulary(path) else None
@@ -276,8 +285,8 @@ def _read_with_head(
 
     The model is a tagger if its `architectures` include a class such as
     `BertForTokenClassification`, or if it has no `architectures` and a scheme is given. A tagger
-    predicts one tag per word from the word's first piece (see `PieceEncoder`); with the scheme
-    `"none"` or `None`, its tags have no spans.
+    predicts one tag per word from the word's first piece (see `PieceEncoder`). If the scheme is
+    `None`, it is detected from the names of the tags; with `"none"`, the tags have no spans.
     """
     kinds = checkpoint.config.get("architectures") or ()
     has_tags = any(str(kind).endswith(TAG_TASK) for kind in kinds)
@@ -287,14 +296,13 @@ def _read_with_head(
             f"`scheme` cannot be used here: {path} is a classifier, which has no tag scheme; got "
             f"{scheme!r}. Omit `scheme`."
         )
-    found = (read_tagger if is_tagger else read_classifier)(checkpoint)
+    found = read_tagger(checkpoint, scheme=scheme) if is_tagger else read_classifier(checkpoint)
     tokenizer = published_tokenizer(path, found.encoder)
-    if not is_tagger:
+    if not isinstance(found, Tagger):
         return found, tokenizer
-    scheme = None if scheme == "none" else scheme
     words = PieceEncoder(found.encoder, tokenizer.start_id, tokenizer.separator_id, name="words")
     options = {"use_crf": False, "dropout": found.dropout}
-    tagger = Tagger(words, found.tags, scheme, **options, name="tagger")
+    tagger = Tagger(words, found.tags, found.scheme, **options, name="tagger")
     copy_weights(tagger, found, parts=["kernel", "bias"])
     return tagger, tokenizer
 

@@ -5,16 +5,19 @@ import json
 import os
 import pathlib
 import shutil
+import sysconfig
 from collections.abc import Mapping
 from typing import Any
 
 from tfreps import __version__
 from tfreps._src.files.version_folders import version_folder, versions_of
 from tfreps._src.inference.opening_exports import ENGINES
+from tfreps._src.presets.cache_folder import cache_folder
 from tfreps._src.runs.run_folder import CHECKPOINTS, LOGS, PLOTS, RESULTS
 
 FOLDER = "engines"  # folder of the exports, next to the files of the model
-OTHERS = FOLDER, CHECKPOINTS, LOGS, PLOTS, RESULTS  # parts of a run that are not read for an export
+# Parts of a run, and of a Python package, that are not read for an export.
+OTHERS = FOLDER, CHECKPOINTS, LOGS, PLOTS, RESULTS, "__pycache__"
 
 
 def find_cached(
@@ -24,9 +27,17 @@ def find_cached(
 
     The arguments are those of `cached_export`. Nothing is downloaded or written.
     """
-    if not os.path.exists(source):
-        return None
-    base = _base(pathlib.Path(source), engine, options)
+    path = pathlib.Path(source)
+    if not path.exists():
+        # Imported here, because most exports start faster without them.
+        from tfreps._src.presets.preset_table import rows
+        from tfreps._src.presets.sources import cached_path
+
+        preset = rows().get(os.fspath(source))
+        if preset is None or preset.package is None:
+            return None
+        path = cached_path(source)  # the folder of an installed package
+    base = _base(path, engine, options)
     return version_folder(base) if versions_of(base) else None
 
 
@@ -35,8 +46,9 @@ def cached_export(
 ) -> pathlib.Path:
     """Exports a model for an engine unless an export exists; returns the folder of the export.
 
-    The export is below the folder `engines` next to the files of the model. It is written again if
-    these files, the options or the version of tfreps have changed; the old one is then removed.
+    The export is below the folder `engines` next to the files of the model or, if these belong to a
+    Python package, in the cache folder of tfreps. It is written again if these files, the options
+    or the version of tfreps have changed; the old one is then removed.
 
     Args:
         source: str or path-like. Path, name or address of the model.
@@ -83,7 +95,9 @@ def _base(path: pathlib.Path, engine: str, options: Mapping[str, Any]) -> pathli
         state += [name, getattr(value, "tokens", str(value))]  # a `Vocabulary` has tokens
         state += _stats(pathlib.Path(value)) if os.path.isfile(str(value)) else []
     digest = hashlib.sha256(json.dumps(state).encode("utf-8")).hexdigest()[:12]
-    return folder / FOLDER / f"{ENGINES[engine].format}-{digest}"
+    is_packaged = folder.is_relative_to(sysconfig.get_path("purelib"))
+    parent = cache_folder() / FOLDER / folder.name if is_packaged else folder / FOLDER
+    return parent / f"{ENGINES[engine].format}-{digest}"
 
 
 def _stats(path: pathlib.Path) -> list:
