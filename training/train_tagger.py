@@ -21,7 +21,7 @@ DATA = {
         "at white space (spaces), into characters without white space (characters) or with it "
         "(all_characters), into words and punctuation marks (words), as the Penn Treebank and "
         "CoNLL-2003 do (treebank), or with the tokenizer of --bert (bert).", [*TOKENIZERS, "bert"],
-        needs="encoder=bert if tokens=bert",
+        needs="encoder=bert if tokens=bert", excludes="init",
     ),
 }  # fmt: skip
 HEAD = {
@@ -50,6 +50,8 @@ COMMAND = Command(
         "    --test test.conll --scheme bio --encoder bilstm --characters cnn --run runs/ner",
         "tfreps train-tagger --train train.conll --validation validation.conll --scheme bio \\\n"
         "    --encoder bert --bert hf://google-bert/bert-base-chinese --run runs/ner",
+        "tfreps train-tagger --train train.conll --validation validation.conll --scheme bmes \\\n"
+        "    --init lac --run runs/chinese",
         "tfreps train-tagger --run runs/ner --resume",
     ),
     recipes=pathlib.Path(__file__).with_name("recipes") / "train-tagger",
@@ -94,11 +96,14 @@ def train_tagger(options, earlier):
 
     strategy = open_strategy(options.distribute)
     with strategy.scope():
-        bert = bert_inputs.read_bert(options, print)
         tokens = [sentence.tokens for sentence in parts["train"]]
-        inputs = reading.read_inputs(options, tokens, len(tag_set), print, bert)
-    bert_inputs.check_sentences(parts, bert)
-    tagged_files.check_tokens(tokens, options.tokens, bert)
+        if options.init:
+            inputs = reading.read_initial(options, len(tag_set))
+        else:
+            bert = bert_inputs.read_bert(options, print)
+            inputs = reading.read_inputs(options, tokens, len(tag_set), print, bert)
+    bert_inputs.check_sentences(parts, inputs.bert)
+    tagged_files.check_tokens(tokens, options.tokens, inputs.bert)
     batches = {part: make_batches(options, parts, part, inputs.indexer, tag_set) for part in parts}
     inputs = inputs._replace(stored=batches["train"].vector_shape)
     with strategy.scope():
@@ -135,14 +140,14 @@ def make_batches(options, parts, part, indexer, tag_set):
 
 
 def make_model(options, inputs, tag_set):
-    """Returns a new `Tagger` on the encoder that the options describe.
+    """Returns a new `Tagger` on the encoder that the options describe or name.
 
     If the outputs of the encoder are already the scores of tags, the tagger has no projection.
     """
     from tfreps.models import Tagger
     from tfreps.training.inputs.encoders import make_encoder, make_linear
 
-    gives_scores = encoder_options.ENCODERS[options.encoder].gives_scores
+    gives_scores = not options.init and encoder_options.ENCODERS[options.encoder].gives_scores
     # Built before the encoder, because the order determines the seeds.
     linear = make_linear(options, inputs)
     return Tagger(

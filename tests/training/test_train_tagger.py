@@ -58,6 +58,29 @@ def test_it_learns_the_rule_and_says_how_well(trained_on, request):
     assert training["tokens"] == sum(len(tokens) for tokens, _ in sentences)
 
 
+def test_a_tagger_starts_from_another_one(word_tagger, names_only, tmp_path, capsys):
+    """Almost without training, the encoder is that of --init, and the tags are new."""
+    merged = []
+    for name, path in zip(names_only[::2], names_only[1::2], strict=True):
+        text = Path(path).read_text().replace("PER", "NAME").replace("LOC", "NAME")
+        (tmp_path / f"{name[2:]}.conll").write_text(text)
+        merged += [name, str(tmp_path / f"{name[2:]}.conll")]
+    run, init = tmp_path / "run", ["--scheme", "bio", "--init", str(word_tagger)]
+    flags = [*merged, *init, *labeling.FAST, "--run", str(run)]
+    assert main(["train-tagger", *flags, "--learning-rate", "1e-9", "--epochs", "1"]) == 0
+    first, second = (tfreps.load(path) for path in (word_tagger, run))
+    assert second.names == ["O", "B-NAME", "I-NAME"] != first.names
+    assert second.tokens == first.tokens
+    assert second.indexer.get_config() == first.indexer.get_config()
+    features = first.indexer(tf.constant([["Ada", "lives", "in", "unknown"]]))
+    one, other = (loaded.model.encoder(features)["sequence_output"] for loaded in (first, second))
+    assert_close(other, one, magnitude=1.0)
+    assert (first.model.encoder.dropout, second.model.encoder.dropout) == (0.0, 0.1)
+    capsys.readouterr()
+    assert main(["train-tagger", *flags, "--units", "9"]) == 2
+    assert "--units cannot be combined with --init" in capsys.readouterr().err
+
+
 @pytest.mark.slow
 def test_its_figures_are_those_of_its_answers(tagger, tagged, tmp_path):
     """The metrics are those of the tags that `tfreps tag` assigns to the test text."""

@@ -100,7 +100,9 @@ BUILDERS = {
 
 
 def make_encoder(options, inputs: EncoderInputs):
-    """Returns the encoder that the options describe, a Keras model."""
+    """Returns the encoder that the options describe, or that of --init: a Keras model."""
+    if inputs.encoder is not None:
+        return inputs.encoder
     return BUILDERS[options.encoder](options, inputs)
 
 

@@ -4,7 +4,11 @@ from typing import Any, NamedTuple
 
 from tfreps._src.inference.model_loading import load_as
 from tfreps._src.inference.text_bilm import TextBiLM
+from tfreps._src.inference.text_tagger import TextTagger
+from tfreps._src.models.copy_weights import changed_copy
 from tfreps._src.models.elmo import Elmo
+from tfreps._src.models.piece_encoder import PieceEncoder
+from tfreps._src.runs.bert_loading import EncoderAndTokenizer
 from tfreps._src.text.bert.piece_indexer import PieceIndexer
 from tfreps._src.text.bert.tokenizer_files import write_tokenizer
 from tfreps._src.text.token_indexer import TokenIndexer
@@ -25,6 +29,7 @@ class EncoderInputs(NamedTuple):
             kind of encoder.
         stored: tuple of int. Number of layers and width of the vectors that `tfreps embed` stored
             in a file, or `(0, 0)` without such a file.
+        encoder: Trained encoder of --init, or `None`.
     """
 
     indexer: Any
@@ -34,6 +39,7 @@ class EncoderInputs(NamedTuple):
     elmo: Any = None
     bert: Any = None
     stored: tuple[int, int] = (0, 0)
+    encoder: Any = None
 
 
 def read_inputs(options, sentences, num_classes, say, bert=None, words=True):
@@ -48,6 +54,28 @@ def read_inputs(options, sentences, num_classes, say, bert=None, words=True):
     if options.vectors is not None:
         indexer, vectors, num_frozen_words = read_word_table(options, indexer, say)
     return EncoderInputs(indexer, num_classes, vectors, num_frozen_words, elmo, bert)
+
+
+def read_initial(options, num_classes):
+    """Returns the `EncoderInputs` of the tagger --init, with its encoder and its vocabulary.
+
+    Sets the options that say how the tagger of --init reads text.
+    """
+    loaded = load_as(TextTagger, options.init)
+    encoder = getattr(loaded.model, "encoder", None)
+    if encoder is None:
+        raise ValueError(f"--init {options.init} is an HMM, which has no encoder. Omit --init.")
+    indexer = loaded.indexer
+    options.tokens = loaded.tokens if isinstance(loaded.tokens, str) else "bert"
+    for name in ("lowercase", "digits_to_zero", "lowercase_fallback"):
+        setattr(options, name, getattr(indexer, name, False))
+    if hasattr(encoder, "embedder"):
+        embedder = changed_copy(encoder.embedder, dropout=options.dropout)
+        encoder = changed_copy(encoder, embedder=embedder, dropout=options.dropout)
+    bert = None
+    if isinstance(encoder, PieceEncoder):
+        bert = EncoderAndTokenizer(encoder.encoder, indexer.tokenizer)
+    return EncoderInputs(indexer, num_classes, bert=bert, encoder=encoder)
 
 
 def read_elmo(options):

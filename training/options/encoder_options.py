@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from tfreps._src.cli import bilm_options
 from tfreps._src.cli.command import Group
+from tfreps._src.cli.option_rules import brought_by
 from tfreps._src.cli.options import Option, with_levels
 from tfreps.training.options.training_options import LABELING, OPTIMIZER, RUN_GROUP
 
@@ -12,7 +13,7 @@ TAGGER, CLASSIFIER = HEADS = "tagger", "classifier"
 # Options of train-tagger and train-classifier that --help shows; --help-all also shows the others.
 COMMON = (
     *("train", "validation", "test", "format", "text_field", "label_field", "scheme", "tokens"),
-    *("max_length", "encoder", "bert", "units", "dropout", "vectors", "elmo", "lowercase"),
+    *("max_length", "encoder", "init", "bert", "units", "dropout", "vectors", "elmo", "lowercase"),
     *("min_count", "pooling", "monitor", "epochs", "patience", "batch_size", "learning_rate"),
     *("run", "resume", "overwrite"),
 )
@@ -252,6 +253,15 @@ EMBEDDER = {
     **VECTORS,
     "embedding_learning_rate": OPTIMIZER["embedding_learning_rate"],
 }
+# What a tagger keeps of the model of --init, and what may be chosen with it.
+INIT = {
+    "init": Option(
+        str, None, "Trained tagger whose encoder and vocabulary the new tagger starts from; the "
+        "tags may differ. A run folder of 'tfreps train-tagger' or a published tagger, given by "
+        "path, name (such as lac) or hf:// address.", metavar="MODEL",
+    ),
+}  # fmt: skip
+WITH_INIT = "dropout", "linear_features", "linear_dropout"
 # The output of cnn at a token depends only on that token and those after it, so taggers cannot
 # use it.
 ENCODERS = {
@@ -357,6 +367,9 @@ def labeling_groups(head: str, data: dict[str, Option], output: Group) -> list[G
         RUN_GROUP,
     ]
     tables = [with_readers(group.options, head) for group in groups]
+    if head == TAGGER:
+        tables[1] = {**INIT, **brought_by("init", tables[1], WITH_INIT)}
+        tables[2] = brought_by("init", tables[2])
     return [
         group._replace(options=with_levels(table, COMMON, KEYS))
         for group, table in zip(groups, tables, strict=True)

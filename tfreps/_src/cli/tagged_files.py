@@ -129,7 +129,7 @@ def check_tokens(sentences, how: str, bert=None) -> None:
     Args:
         sentences: sequence of lists of str. The tokens of the training data. The tokens of the
             first `NUM_COMPARED` sentences are joined by spaces, except between Chinese and Japanese
-            characters, and the resulting text is tokenized again.
+            characters and for `"all_characters"`, and the resulting text is tokenized again.
         how: str. Tokenization, the value of --tokens. For `"spaces"`, a note is printed if
             punctuation marks are separate tokens in the training data.
         bert: The BERT model, or `None` for other encoders. Defaults to `None`.
@@ -147,7 +147,11 @@ def check_tokens(sentences, how: str, bert=None) -> None:
             )
         return
     method = bert.tokenizer if how == "bert" and bert else how
-    found = tokenize([BETWEEN_CJK.sub("", " ".join(tokens)) for tokens in sentences], method)
+    if how == "all_characters":
+        texts = ["".join(tokens) for tokens in sentences]
+    else:
+        texts = [BETWEEN_CJK.sub("", " ".join(tokens)) for tokens in sentences]
+    found = tokenize(texts, method)
     differing = [pair for pair in zip(sentences, found, strict=True) if pair[0] != pair[1]]
     share = len(differing) / max(1, len(sentences))
     if share <= MAX_DIFFERING:
