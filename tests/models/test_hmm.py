@@ -311,6 +311,33 @@ def span_f1(gold, predicted):
     return 2 * len(gold & predicted) / (len(gold) + len(predicted))
 
 
+def test_probabilities_of_another_program():
+    """The best sequence and its probability are those of the product, over all sequences."""
+    rng = np.random.default_rng(0)
+    initial, end = np.log(rng.dirichlet(np.ones(4))), np.log([1e-9, 1e-9, 0.5, 0.5])
+    transitions, emissions = (np.log(rng.dirichlet(np.ones(4), n)) for n in (4, 6))
+    transitions[0, 0] = initial[1] = -np.inf
+    model = HMMTagger(6, ["B", "M", "E", "S"], "bmes", use_end=True)
+    model.set_log_probabilities(initial, transitions, emissions, end)
+    ids = [3, 6, 1, 2]
+
+    def log_probability(path):
+        steps = sum(transitions[pair] for pair in itertools.pairwise(path))
+        tokens = sum(emissions[token - 1, tag] for token, tag in zip(ids, path, strict=True))
+        return initial[path[0]] + steps + tokens + end[path[-1]]
+
+    best = max(itertools.product(range(4), repeat=4), key=log_probability)
+    tags, score = model.decode(np.array([ids]))
+    assert tags.numpy().tolist() == [list(best)]
+    assert_close(score[0], log_probability(best))
+    with pytest.raises(ValueError, match="`end` must be given if `use_end` is True"):
+        model.set_log_probabilities(initial, transitions, emissions)
+    with pytest.raises(ValueError, match=r"`emissions` must have the shape \(6, 4\)"):
+        model.set_log_probabilities(initial, transitions, emissions[1:], end)
+    with pytest.raises(ValueError, match="`initial` must .* below infinity"):
+        model.set_log_probabilities([np.nan] * 4, transitions, emissions, end)
+
+
 @pytest.mark.slow
 def test_the_published_figures(tfreps_data):
     """resume_ner: luopeixiang's README to the last digit, and the results with smoothing."""

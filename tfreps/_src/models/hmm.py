@@ -14,7 +14,7 @@ from tfreps._src.files.argument_checks import (
     check_temperature,
 )
 from tfreps._src.layers.ops import chain
-from tfreps._src.layers.ops.annotations import Features, Outputs
+from tfreps._src.layers.ops.annotations import Array, Features, Outputs
 from tfreps._src.layers.ops.masks import checked_ids
 from tfreps._src.models import hmm_sentences
 from tfreps._src.models.features import feature, with_optional
@@ -280,6 +280,56 @@ class HMMTagger(SentenceTagger, WholeModel, keras.Model):
             check_tags_occur(counts, self.tags)
         counts = counts.with_unknown(self.unknown_id) if self.unknown == "hapax" else counts
         self._set_tables(counts, smoothing, floor)
+
+    def set_log_probabilities(
+        self, initial: Array, transitions: Array, emissions: Array, end: Array | None = None
+    ) -> None:
+        """Sets the probabilities of a model that another program has estimated.
+
+        The values are logarithms of probabilities. They may be `-inf`, for the probability 0, and
+        their probabilities need not sum to 1.
+
+        Args:
+            initial: float, shape `[K]`. log p(first tag).
+            transitions: float, shape `[K, K]`, [from, to]. log p(tag | previous tag).
+            emissions: float, shape `[vocabulary_size, K]`. log p(token | tag), for the tokens in
+                the order of the vocabulary, including the unknown token.
+            end: float, shape `[K]`. log p(end of the sentence | last tag). Required with `use_end`,
+                and must be `None` without it. Defaults to `None`.
+
+        Raises:
+            ValueError: If an array has the wrong shape or contains NaN or infinity, or if `end` is
+                missing or does not apply.
+
+        Example:
+        >>> hmm = HMMTagger(vocabulary_size=3, tags=["N", "V"])
+        >>> initial, transitions = [0.0, -np.inf], [[-np.inf, 0.0], [-0.5, -0.9]]
+        >>> emissions = np.log([[0.9, 0.1], [0.1, 0.9], [0.5, 0.5]])
+        >>> hmm.set_log_probabilities(initial, transitions, emissions)
+        >>> hmm.decode(np.array([[1, 2, 1]]))[0].numpy().tolist()
+        [[0, 1, 0]]
+        """
+        if (end is not None) != self.use_end:
+            raise ValueError(
+                "`end` must be given if `use_end` is True, and must be None otherwise; got "
+                f"`use_end={self.use_end}` and {'no' if end is None else 'an'} `end`."
+            )
+        given = {"initial": initial, "transitions": transitions, "emissions": emissions}
+        given |= {} if end is None else {"end": end}
+        tables = {name: np.asarray(values, "float32") for name, values in given.items()}
+        num_tags = len(self.tags)
+        rows = {"transitions": [num_tags], "emissions": [self.vocabulary_size]}
+        for name, table in tables.items():
+            shape = (*rows.get(name, []), num_tags)
+            if table.shape != shape or not (table < np.inf).all():
+                raise ValueError(
+                    f"`{name}` must have the shape {shape}, and values below infinity; got the "
+                    f"shape {table.shape} and the largest value {np.max(table, initial=-np.inf)}."
+                )
+        padding = np.asarray(self.log_emissions)[:1]
+        tables["emissions"] = np.concatenate([padding, tables["emissions"]])
+        for name, table in tables.items():
+            getattr(self, f"log_{name}").assign(table)
 
     def _set_tables(self, counts, smoothing, floor=None):
         """Sets the probabilities from counts.
