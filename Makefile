@@ -97,7 +97,7 @@ test-without-text: install
 
 test-slow: install
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-	  --editable '.[dev,browser,hostile,clusters,openvino]'
+	  --editable '.[dev,browser,hostile,clusters,openvino,chinese]'
 	$(SLOW) $(SPREAD) $(FIRST)
 	$(SLOW) $(SPREAD) $(SECOND) --ignore=tests/hostile
 	$(SLOW) tests/hostile

