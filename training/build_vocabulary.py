@@ -21,6 +21,7 @@ from tfreps._src.cli.output_checks import OVERWRITE, check_output
 from tfreps._src.cli.progress import make_progress, of_totals
 from tfreps._src.data.text_files import find_files, read_blocks
 from tfreps._src.text.bert.character_tokens import count_tokens as count_characters
+from tfreps._src.text.unspaced import is_unspaced
 from tfreps.data import count_tokens
 from tfreps.text import CharacterTokenizer, Vocabulary
 
@@ -101,6 +102,11 @@ def tokens_of_elmo(options, progress):
     in the vocabulary, and a str that describes the size of the vocabulary.
     """
     counts = checked(count_tokens(options.files, BOUNDARIES, progress), options)
+    if is_unspaced(counts):
+        print(
+            "Note: the text is in a script without spaces between words, so that its tokens are "
+            "whole clauses. Split it first: tfreps tokenize FILE --tokens characters --output NEW."
+        )
     vocabulary = Vocabulary.from_counts(counts, options.min_count, options.max_vocabulary)
     vocabulary.write(options.output)
     known = sum(count for token, count in counts.items() if token in vocabulary)

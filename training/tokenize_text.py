@@ -39,9 +39,11 @@ COMMAND = Command(
         }),
         Group("tokens", "Tokenizer, and changes to the tokens.", {
             "tokens": Option(
-                str, "words", "How to split the texts into tokens: at white space (spaces), into "
+                str, None, "How to split the texts into tokens: at white space (spaces), into "
                 "characters without white space (characters) or with it (all_characters), into "
-                "words and punctuation marks (words), or as the Penn Treebank does (treebank).",
+                "words and punctuation marks (words), or as the Penn Treebank does (treebank). "
+                "Defaults to characters for text in Chinese and other scripts without spaces "
+                "between words, and otherwise to words.",
                 TOKENIZERS,
             ),
             "lowercase": Option(bool, False, "Convert the tokens to lower case."),
@@ -122,6 +124,8 @@ def tokenized(texts, kind, options):
     """
     progress = make_progress(kind)
     for block in blocks(texts):
+        if options.tokens is None:
+            options.tokens = labeled_texts.default_tokens(block)
         rows = list(cut(block, options))
         progress(len(rows), sum(map(len, rows)))
         yield from rows

@@ -38,7 +38,8 @@ DATA = {
         str, None, "How to split the texts into tokens: at white space (spaces), into characters "
         "without white space (characters) or with it (all_characters), into words and punctuation "
         "marks (words), or as the Penn Treebank does, which suits English (treebank). Defaults to "
-        "words. Cannot be used with --encoder bert, which has its own tokenizer.",
+        "characters for text in Chinese and other scripts without spaces between words, and "
+        "otherwise to words. Cannot be used with --encoder bert, which has its own tokenizer.",
         TOKENIZERS, excludes="encoder=bert",
     ),
     "max_length": Option(
@@ -109,8 +110,6 @@ def main(argv=None):
 
 
 def set_defaults(options):
-    if options.tokens is None and not encoder_options.ENCODERS[options.encoder].brings_tokens:
-        options.tokens = "words"
     encoder_options.set_defaults(options, encoder_options.CLASSIFIER)
 
 

@@ -24,6 +24,18 @@ def test_words_as_python_would_cut_them(tmp_path, capsys):
     assert "out.txt: 2 texts, 16 tokens." in capsys.readouterr().out
 
 
+def test_chinese_is_cut_into_characters(tmp_path, capsys):
+    assert run(tmp_path, text="房间很大，但是没有热水。\n") == (
+        0,
+        "房 间 很 大 ， 但 是 没 有 热 水 。\n",
+    )
+    assert (
+        "Tokens: characters, because the texts are in a script without" in capsys.readouterr().out
+    )
+    flags = ["--overwrite", "--tokens", "words"]
+    assert run(tmp_path, *flags, text="房间很大，好\n") == (0, "房间很大 ， 好\n")
+
+
 def test_the_other_ways_of_cutting(tmp_path):
     assert run(tmp_path, "--tokens", "spaces")[1].splitlines()[1] == "Ünïted 3.5 stars…"
     flags = ["--overwrite", "--tokens", "characters", "--max-length", "3"]

@@ -8,6 +8,7 @@ from tfreps._src.data.labeled.labeled_texts import FORMATS, LabeledText, read_la
 from tfreps._src.data.labeled.splits import stratified_split
 from tfreps._src.data.labeled.text_columns import FIRST_ROWS, QUOTES
 from tfreps._src.text.tokenizers import tokenize
+from tfreps._src.text.unspaced import is_unspaced
 
 MANY = 10  # at least this many texts without a repeated label mean that columns are swapped
 OPTIONS = {
@@ -92,6 +93,8 @@ def read_parts(options, bert=None) -> dict[str, TextPart]:
     for part in PARTS:
         if given := getattr(options, part):
             texts = read_files(given, options)
+            if options.tokens is None and bert is None:
+                options.tokens = default_tokens(text.text for text in texts)
             stored = {"vectors": getattr(options, f"{part}_vectors")}
             stored["vector_numbers"] = list(range(len(texts)))
             parts[part] = TextPart(texts, *cut_texts(options, texts, bert), stored)
@@ -117,6 +120,17 @@ def read_parts(options, bert=None) -> dict[str, TextPart]:
             )
         parts = held_out | {part: texts for part, texts in parts.items() if part == "test"}
     return parts
+
+
+def default_tokens(texts) -> str:
+    """Returns the value of --tokens for texts, and says so if it is not words."""
+    if not is_unspaced(texts):
+        return "words"
+    print(
+        "Tokens: characters, because the texts are in a script without spaces between words. To "
+        "choose other tokens, use --tokens."
+    )
+    return "characters"
 
 
 def cut_texts(options, texts, bert=None) -> tuple[list[list[str]], int]:

@@ -9,6 +9,7 @@ from tfreps._src.cli.option_rules import check_rules
 from tfreps._src.cli.options import default_values
 from tfreps._src.runs.bert_loading import load_encoder
 from tfreps.data import LabeledText
+from tfreps.text import tokenize
 from tfreps.training.options import labeled_texts
 from tfreps.training.options.labeled_texts import (
     OPTIONS,
@@ -51,6 +52,22 @@ def test_texts_are_cut_or_refused(bert):
         cut(bert, max_length=5, too_long="error")
     with pytest.raises(ValueError, match="leave room for text alongside 2 special tokens; got 2"):
         cut(bert, max_length=2)
+
+
+@pytest.mark.parametrize(
+    "text, tokens, expected",
+    [("房间很大，没有热水", None, "characters"), ("the room", None, "words"),
+     ("房间很大，没有热水", "words", "words")],
+)  # fmt: skip
+def test_tokens_that_are_chosen_by_the_texts(tmp_path, capsys, text, tokens, expected):
+    (tmp_path / "train.tsv").write_text(f"a\t{text}\nb\t{text}\n", encoding="utf-8")
+    given = options(train=[str(tmp_path / "train.tsv")], tokens=tokens, validation_split=0.0)
+    data = read_parts(given)["train"]
+    assert given.tokens == expected
+    assert data.tokens[0] == (
+        list(text) if expected == "characters" else tokenize([text], "words")[0]
+    )
+    assert ("Tokens: characters" in capsys.readouterr().out) == (expected == "characters")
 
 
 def test_some_of_the_training_texts_are_held_out(tmp_path):

@@ -135,8 +135,16 @@ def check_tokens(sentences, how: str, bert=None) -> None:
         bert: The BERT model, or `None` for other encoders. Defaults to `None`.
     """
     from tfreps._src.text.tokenizers import tokenize
+    from tfreps._src.text.unspaced import is_unspaced
 
     sentences = sentences[:NUM_COMPARED]
+    if how == "spaces" and is_unspaced("".join(tokens) for tokens in sentences):
+        print(
+            "Note: the training data are in a script without spaces between words, but with "
+            "--tokens spaces, tfreps tag and exports split text only at white space. If they will "
+            "read raw text, use --tokens characters, with single characters as training tokens."
+        )
+        return
     if how == "spaces":
         with_marks = sum(not MARKS.isdisjoint(tokens) for tokens in sentences)
         if with_marks > MAX_DIFFERING * len(sentences):

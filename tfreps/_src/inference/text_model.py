@@ -19,6 +19,7 @@ from tfreps._src.text.bert.piece_indexer import PieceIndexer
 from tfreps._src.text.bert.piece_tokenizer import PieceTokenizer
 from tfreps._src.text.token_indexer import TokenIndexer
 from tfreps._src.text.tokenizers import tokenize
+from tfreps._src.text.unspaced import warn_of_clauses
 from tfreps._src.text.vocabulary import Vocabulary
 from tfreps._src.text.word_char_ids import WordCharIndexer
 
@@ -55,6 +56,7 @@ class TextModel(LoadedModel):
             self.tokens = self.tokenizer
         self.max_length: int | None = max_length
         self.num_truncated: int = 0
+        self._has_read = False
 
     def tokenize(self, texts: Iterable[str]) -> list[list[str]]:
         """Tokenizes raw texts as in training.
@@ -65,8 +67,16 @@ class TextModel(LoadedModel):
         Returns:
             list of lists of str. The tokens of each text.
         """
+        texts = as_list("`texts`", texts)
+        self._warn_of_clauses(texts)
         # "bert" is replaced by the tokenizer in the constructor.
         return tokenize(texts, self.tokens)  # pyright: ignore[reportArgumentType, reportCallIssue]
+
+    def _warn_of_clauses(self, texts: list[str]) -> None:
+        """Logs a warning if the first texts that the model reads have no spaces between words."""
+        if not self._has_read:
+            warn_of_clauses(texts, self.tokens, self.source)
+        self._has_read = self._has_read or bool(texts)
 
     def batches(
         self,

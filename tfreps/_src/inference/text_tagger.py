@@ -232,6 +232,7 @@ class TextTagger(TextModel):
         """Returns a list with the `Sentence` of each text; lists of tokens are used unchanged."""
         texts = as_list("`texts`", texts)
         raw = [text for text in texts if isinstance(text, str)]
+        self._warn_of_clauses(raw)
         # "bert" is replaced by the tokenizer in the constructor.
         rows = zip(raw, *tokenize_with_offsets(raw, self.tokens), strict=True)  # pyright: ignore[reportArgumentType]
         return [
