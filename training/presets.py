@@ -57,7 +57,8 @@ def as_text(preset):
         lines.append(f"package: pip install {preset.package}")
     for file in preset.files:
         size = f"{file.size:,} bytes" if file.size else "size unknown"
-        lines.append(f"{file.name} ({size}, checksum {file.checksum or 'unknown'}):")
+        colon = ":" if file.urls else ""
+        lines.append(f"{file.name} ({size}, checksum {file.checksum or 'unknown'}){colon}")
         lines += [f"  {url}" for url in file.urls]
     lines.append(f"not verified: {'; '.join(preset.unverified) or 'nothing'}")
     lines.append(f"read in: {'; '.join(preset.sources)}")

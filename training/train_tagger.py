@@ -21,7 +21,7 @@ DATA = {
         "at white space (spaces), into characters without white space (characters) or with it "
         "(all_characters), into words and punctuation marks (words), as the Penn Treebank and "
         "CoNLL-2003 do (treebank), or with the tokenizer of --bert (bert).", [*TOKENIZERS, "bert"],
-        needs="encoder=bert if tokens=bert", excludes="init",
+        needs="encoder=bert if tokens=bert", unused_with="init",
     ),
 }  # fmt: skip
 HEAD = {
@@ -103,7 +103,7 @@ def train_tagger(options, earlier):
             bert = bert_inputs.read_bert(options, print)
             inputs = reading.read_inputs(options, tokens, len(tag_set), print, bert)
     bert_inputs.check_sentences(parts, inputs.bert)
-    tagged_files.check_tokens(tokens, options.tokens, inputs.bert)
+    tagged_files.check_tokens(tokens, options.tokens, inputs.bert, options.init)
     batches = {part: make_batches(options, parts, part, inputs.indexer, tag_set) for part in parts}
     inputs = inputs._replace(stored=batches["train"].vector_shape)
     with strategy.scope():

@@ -8,7 +8,8 @@ import pytest
 
 import tfreps
 from tests.closeness import assert_close
-from tests.convert.lac_fixture import TAGS, original_emissions, write_lac
+from tests.convert.lac_fixture import original_emissions, write_lac
+from tfreps.__main__ import main
 from tfreps.models import Tagger
 
 pytest.importorskip("onnx")
@@ -83,6 +84,8 @@ def test_it_is_saved_and_read_as_a_tagger(lac, tmp_path):
     "name, content, message",
     [
         ("tag.dic", b"0 n-B\n", "tag.dic, line 1: expected two parts and a tab; got '0 n-B'"),
+        ("tag.dic", b"", "tag.dic must contain at least one tag"),
+        ("tag.dic", b"9" * 5000 + b"\tn-B\n", "tag.dic: an id must be a number below"),
         ("tag.dic", b"x\tn-B\n", "tag.dic: an id must be a number below 10,000,000; got 'x'"),
         ("tag.dic", b"9\tn-B\n", "tag.dic contains an id that the arrays do not have"),
         ("word.dic", b"0\ta\n", "word.dic must contain the entry OOV, but does not"),
@@ -103,7 +106,34 @@ def test_damaged_files(lac, tmp_path, name, content, message):
         tfreps.load(folder)
 
 
+def test_an_onnx_model_of_another_form(lac, tmp_path):
+    import onnx
+
+    shutil.copytree(lac[0], tmp_path / "lac")
+    path = tmp_path / "lac" / "lac_encoder.onnx"
+    model = onnx.load(path)
+    kept = [node for node in model.graph.node if node.op_type != "Gather"]
+    del model.graph.node[:]
+    model.graph.node.extend(kept)
+    onnx.save(model, path)
+    with pytest.raises(ValueError, match="damaged: it lacks the arrays embeddings. Install"):
+        tfreps.load(tmp_path / "lac")
+
+
+def test_weights_that_are_not_finite(lac, tmp_path):
+    shutil.copytree(lac[0], tmp_path / "lac")
+    transitions = np.load(lac[0] / "lac_crf_transitions.npy")
+    np.save(tmp_path / "lac" / "lac_crf_transitions.npy", np.full_like(transitions, np.nan))
+    with pytest.raises(ValueError, match="array transitions"):
+        tfreps.load(tmp_path / "lac")
+
+
+def test_it_needs_no_conversion(lac, tmp_path, capsys):
+    assert main(["convert", str(lac[0]), "--output", str(tmp_path / "run")]) == 2
+    assert "needs no conversion. Pass its name or folder to tfreps tag" in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
+
+
 def test_another_scheme(lac):
-    assert len(TAGS) > len(NAMES)
     with pytest.raises(ValueError, match="`scheme` must be one of bio, none, or None"):
         tfreps.load(lac[0], scheme="bioes")

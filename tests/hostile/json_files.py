@@ -61,7 +61,7 @@ TOKENIZER_CONFIG = {
     "pad_token": {"content": "[PAD]"},
     "never_split": None,
 }
-RUN = {"command": "train-tagger", "format_version": 3, "options": {"units": 8, "tokens": "words"}}
+RUN = {"command": "train-tagger", "format_version": 4, "options": {"units": 8, "tokens": "words"}}
 WORD_CHARACTERS = {"characters": ["a", "两"], "words": ["a", "dog"], "max_characters": 9}
 
 

@@ -70,7 +70,7 @@ def test_the_cuts_of_1000_sentences(tagger, tfreps_data):
             # Different cuts of a repeated character may have exactly the same probability.
             assert cuts == words or abs(score(cuts) - score(words)) < 1e-9, run
         else:
-            # jieba adds -3.14e100 for an unknown character, beside which all other scores vanish,
+            # jieba adds -3.14e100 for an unknown character, with which all other scores vanish,
             # and makes a word of this character and of each character after it.
             num_unknown += 1
             first = next(n for n, character in enumerate(run) if character not in known)

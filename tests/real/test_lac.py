@@ -8,6 +8,7 @@ import pytest
 import tfreps
 from tests.closeness import assert_close
 from tests.real.weights import package_folder
+from tfreps.__main__ import main
 from tfreps.export import open_for_export, write_export, write_portable_export
 
 pytestmark = pytest.mark.slow
@@ -105,7 +106,7 @@ def test_emissions_words_and_tags(original, sentences):
             assert np.abs(found - scores).max() < 1e-5 * np.abs(scores).max()
 
 
-def test_every_form_has_the_same_tags(tmp_path):
+def test_every_form_has_the_same_tags(tmp_path, capsys):
     loaded = tfreps.load("lac")
     expected = loaded.tag(TEXTS)
     loaded.save_to_preset(tmp_path / "preset")
@@ -119,6 +120,9 @@ def test_every_form_has_the_same_tags(tmp_path):
             assert [span[:4] for span in one.spans] == [span[:4] for span in other.spans], name
             shares = ([span.confidence for span in tagged.spans] for tagged in (other, one))
             assert_close(*shares, terms=TERMS * max(1, len(one.tokens)), magnitude=1.0)
+    ports = ["--rest-port", "0", "--grpc-port", "0"]
+    assert main(["serve", str(tmp_path / "saved_model"), *ports, "--try", TEXTS[0]]) == 0
+    assert "北京市" in capsys.readouterr().out
 
 
 def test_a_stream_and_the_best_paths():

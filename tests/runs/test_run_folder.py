@@ -24,7 +24,7 @@ def run(tmp_path):
 
 
 def head(**changes):
-    return {"command": "pretrain-elmo", "format_version": 3, "options": {}, **changes}
+    return {"command": "pretrain-elmo", "format_version": 4, "options": {}, **changes}
 
 
 def test_create_then_open(tmp_path):
@@ -97,7 +97,7 @@ def test_create_refuses_options_that_json_cannot_hold(tmp_path):
             json.dumps(head(format_version=1)),
             r"an earlier version of tfreps \(format 1; this version",
         ),
-        (json.dumps(head(format_version=4)), r"another version of tfreps \(format 4; this ver"),
+        (json.dumps(head(format_version=5)), r"another version of tfreps \(format 5; this ver"),
         (json.dumps(head(command="train-tagger")), "run of `tfreps train-tagger`"),
     ],
 )

@@ -19,6 +19,10 @@ SPACED = {
     "English": "The room is large, but there is no hot water.",
     "Korean": "방은 넓지만 뜨거운 물이 나오지 않습니다.",
     "Russian with a Chinese name": "Он живёт в городе 北京市朝阳区 уже десять лет.",
+    "words of Thai": "ห้อง กว้าง แต่ ไม่มี น้ำร้อน",
+    "words of Burmese": "အခန်း ကျယ် ပေမယ့် ရေနွေး မရှိ ဘူး။",
+    "words of Khmer": "បន្ទប់ ធំ ប៉ុន្តែ គ្មាន ទឹកក្តៅ",
+    "words of Japanese": "部屋 は 広い です が 、 お湯 が 出 ませ ん 。",
     "digits": "2024 10:30",
     "nothing": "",
 }

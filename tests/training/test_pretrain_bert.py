@@ -182,7 +182,7 @@ def test_bad_init(finished, folder, tmp_path, capsys):
         assert "was trained with" in err and f"--next-label {label}" not in err
     other = tmp_path / "other"
     other.mkdir()
-    head = {"command": "embed", "format_version": 3, "options": {}}
+    head = {"command": "embed", "format_version": 4, "options": {}}
     (other / "options.json").write_text(json.dumps(head))
     assert "a run of `tfreps embed`" in refused(capsys, line, run, "--init", other)
 

@@ -239,7 +239,7 @@ def refused(capsys, *arguments, **options):
 @pytest.mark.parametrize(
     "head, message",
     [
-        ({"command": "embed", "format_version": 3, "options": {}}, "a run of `tfreps embed`"),
+        ({"command": "embed", "format_version": 4, "options": {}}, "a run of `tfreps embed`"),
         ({"command": "pretrain-elmo", "format_version": 1, "options": {}}, "an earlier version of"),
         ({"char_cnn": {}}, "not written by a tfreps command"),
     ],

@@ -12,6 +12,7 @@ import tensorflow as tf
 import tfreps
 from tests import tiny_run
 from tests.closeness import assert_close
+from tests.convert.lac_fixture import write_lac
 from tests.training import labeling
 from tests.training.labeling import SMALL, ask, history, results, train_tagger
 from tfreps.__main__ import main
@@ -67,7 +68,20 @@ def test_a_tagger_starts_from_another_one(word_tagger, names_only, tmp_path, cap
         merged += [name, str(tmp_path / f"{name[2:]}.conll")]
     run, init = tmp_path / "run", ["--scheme", "bio", "--init", str(word_tagger)]
     flags = [*merged, *init, *labeling.FAST, "--run", str(run)]
-    assert main(["train-tagger", *flags, "--learning-rate", "1e-9", "--epochs", "1"]) == 0
+    assert (
+        main(
+            [
+                "train-tagger",
+                *flags,
+                "--learning-rate",
+                "1e-9",
+                "--epochs",
+                "1",
+                "--keep-checkpoints",
+            ]
+        )
+        == 0
+    )
     first, second = (tfreps.load(path) for path in (word_tagger, run))
     assert second.names == ["O", "B-NAME", "I-NAME"] != first.names
     assert second.tokens == first.tokens
@@ -76,9 +90,34 @@ def test_a_tagger_starts_from_another_one(word_tagger, names_only, tmp_path, cap
     one, other = (loaded.model.encoder(features)["sequence_output"] for loaded in (first, second))
     assert_close(other, one, magnitude=1.0)
     assert (first.model.encoder.dropout, second.model.encoder.dropout) == (0.0, 0.1)
+    more = ["--run", str(run), "--resume", "--epochs", "2"]
+    assert main(["train-tagger", *more]) == 0
+    assert len([row for row in history(run) if row["run"] == "train"]) == 2
     capsys.readouterr()
     assert main(["train-tagger", *flags, "--units", "9"]) == 2
     assert "--units cannot be combined with --init" in capsys.readouterr().err
+
+
+def test_a_tagger_starts_from_lac(tmp_path, capsys):
+    pytest.importorskip("onnx")
+    write_lac(tmp_path / "lac")
+    (tmp_path / "train.conll").write_text("你 B-X\n好 I-X\n\n国 O\na O\n\n" * 8, encoding="utf-8")
+    flags = ["--train", str(tmp_path / "train.conll"), "--scheme", "bio", "--epochs", "1"]
+    flags += ["--init", str(tmp_path / "lac"), "--run", str(tmp_path / "run")]
+    assert main(["train-tagger", *flags]) == 0
+    assert "does not reproduce" not in capsys.readouterr().out
+    loaded = tfreps.load(tmp_path / "run")
+    assert loaded.tokenize(["你 好"]) == [["你", "▁", "好"]] and loaded.names == ["O", "B-X", "I-X"]
+    assert main(["train-tagger", *flags, "--overwrite", "--tokens", "words"]) == 2
+    assert "--tokens must be all_characters, with which --init" in capsys.readouterr().err
+
+
+def test_an_encoder_that_init_cannot_take(tmp_path, names_only, capsys):
+    hmm = str(tmp_path / "hmm")
+    assert main(["train-hmm", *names_only, "--scheme", "bio", "--run", hmm]) == 0
+    flags = [*names_only, "--scheme", "bio", "--run", str(tmp_path / "run")]
+    assert main(["train-tagger", *flags, "--init", hmm]) == 2
+    assert "--init must be a tagger with another encoder" in capsys.readouterr().err
 
 
 @pytest.mark.slow

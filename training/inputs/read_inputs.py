@@ -2,17 +2,20 @@
 
 from typing import Any, NamedTuple
 
+import keras
+
 from tfreps._src.inference.model_loading import load_as
 from tfreps._src.inference.text_bilm import TextBiLM
 from tfreps._src.inference.text_tagger import TextTagger
 from tfreps._src.models.copy_weights import changed_copy
 from tfreps._src.models.elmo import Elmo
-from tfreps._src.models.piece_encoder import PieceEncoder
-from tfreps._src.runs.bert_loading import EncoderAndTokenizer
+from tfreps._src.models.rnn_encoder import RNNEncoder
+from tfreps._src.models.token_embedder import TokenEmbedder
 from tfreps._src.text.bert.piece_indexer import PieceIndexer
 from tfreps._src.text.bert.tokenizer_files import write_tokenizer
 from tfreps._src.text.token_indexer import TokenIndexer
 from tfreps.training.inputs.word_tables import read_word_table
+from tfreps.training.options.encoder_options import FROM_INIT
 
 
 class EncoderInputs(NamedTuple):
@@ -62,20 +65,27 @@ def read_initial(options, num_classes):
     Sets the options that say how the tagger of --init reads text.
     """
     loaded = load_as(TextTagger, options.init)
-    encoder = getattr(loaded.model, "encoder", None)
-    if encoder is None:
-        raise ValueError(f"--init {options.init} is an HMM, which has no encoder. Omit --init.")
-    indexer = loaded.indexer
-    options.tokens = loaded.tokens if isinstance(loaded.tokens, str) else "bert"
-    for name in ("lowercase", "digits_to_zero", "lowercase_fallback"):
-        setattr(options, name, getattr(indexer, name, False))
-    if hasattr(encoder, "embedder"):
-        embedder = changed_copy(encoder.embedder, dropout=options.dropout)
-        encoder = changed_copy(encoder, embedder=embedder, dropout=options.dropout)
-    bert = None
-    if isinstance(encoder, PieceEncoder):
-        bert = EncoderAndTokenizer(encoder.encoder, indexer.tokenizer)
-    return EncoderInputs(indexer, num_classes, bert=bert, encoder=encoder)
+    encoder = loaded.model.parts().get("encoder")
+    if encoder is None or loaded.tokenizer is not None:
+        what = "an HMM" if encoder is None else "a tagger with a BERT, which --bert can use"
+        raise ValueError(f"--init must be a tagger with another encoder; {options.init} is {what}.")
+    if options.tokens not in ("spaces", loaded.tokens):
+        raise ValueError(
+            f"--tokens must be {loaded.tokens}, with which --init {options.init} was trained; got "
+            f"{options.tokens}. Omit --tokens."
+        )
+    options.tokens = loaded.tokens
+    for name in FROM_INIT:
+        setattr(options, name, getattr(loaded.indexer, name))
+    changes = {"dtype": keras.config.dtype_policy().name}
+    if isinstance(encoder, TokenEmbedder | RNNEncoder):
+        changes["dropout"] = options.dropout
+    if isinstance(getattr(encoder, "embedder", None), TokenEmbedder):
+        own = {**changes, "dropout": options.dropout}
+        changes["embedder"] = changed_copy(encoder.embedder, **own)
+    return EncoderInputs(
+        loaded.indexer, num_classes, encoder=changed_copy(encoder, **changes, trainable=True)
+    )
 
 
 def read_elmo(options):

@@ -86,7 +86,7 @@ def penalize(model, l2):
     any other gradient; it does not scale `weight_decay`.
     """
     for weight in model.trainable_variables if l2 else ():
-        if len(weight.shape) > 1:
+        if len(weight.shape) > 1 and not weight.name.endswith("bias"):
             weight.regularizer = keras.regularizers.L2(l2 / 2)
 
 

@@ -142,7 +142,8 @@ OF_EMBEDDER = {
         str, None, "Network that computes a vector from the characters of each word: a CNN (cnn), "
         "a bidirectional LSTM (bilstm), or no network (none). This vector is concatenated with the "
         "word vector. Defaults to none in train-classifier. In train-tagger, defaults to cnn, or "
-        "to none with --tokens characters or with vectors of a biLM.", ["cnn", "bilstm", "none"],
+        "to none with --tokens characters or all_characters, or with vectors of a biLM.",
+        ["cnn", "bilstm", "none"],
     ),
 }  # fmt: skip
 UNITS = {
@@ -253,15 +254,17 @@ EMBEDDER = {
     **VECTORS,
     "embedding_learning_rate": OPTIMIZER["embedding_learning_rate"],
 }
-# What a tagger keeps of the model of --init, and what may be chosen with it.
+# Option --init, and the options that can be combined with it. Those in `FROM_INIT` are set to the
+# values of its model, so that they are stored with the new model.
 INIT = {
     "init": Option(
         str, None, "Trained tagger whose encoder and vocabulary the new tagger starts from; the "
-        "tags may differ. A run folder of 'tfreps train-tagger' or a published tagger, given by "
-        "path, name (such as lac) or hf:// address.", metavar="MODEL",
+        "tags may differ. A run folder of 'tfreps train-tagger' with another encoder than bert, or "
+        "lac. For a BERT, use --bert instead.", metavar="MODEL",
     ),
 }  # fmt: skip
-WITH_INIT = "dropout", "linear_features", "linear_dropout"
+FROM_INIT = "lowercase", "digits_to_zero", "lowercase_fallback"
+WITH_INIT = "dropout", "linear_features", "linear_dropout", *FROM_INIT
 # The output of cnn at a token depends only on that token and those after it, so taggers cannot
 # use it.
 ENCODERS = {
@@ -307,7 +310,7 @@ def set_defaults(options, head: str) -> None:
         defaults["pooling"] = kind.pooling
         has_ngrams = options.encoder == "cnn" and not options.linear_features
         defaults["ngrams"] = 2 if has_ngrams and not options.no_words else None
-    elif "characters" in kind.options:
+    elif "characters" in kind.options and not options.init:
         has_bilm = options.elmo or options.elmo_weights or options.train_vectors
         one_by_one = options.tokens in ("characters", "all_characters")
         defaults["characters"] = "none" if has_bilm or one_by_one else "cnn"
@@ -369,7 +372,8 @@ def labeling_groups(head: str, data: dict[str, Option], output: Group) -> list[G
     tables = [with_readers(group.options, head) for group in groups]
     if head == TAGGER:
         tables[1] = {**INIT, **brought_by("init", tables[1], WITH_INIT)}
-        tables[2] = brought_by("init", tables[2])
+        read = {name: tables[2][name]._replace(unused_with="init") for name in FROM_INIT}
+        tables[2] = {**brought_by("init", tables[2], FROM_INIT), **read}
     return [
         group._replace(options=with_levels(table, COMMON, KEYS))
         for group, table in zip(groups, tables, strict=True)

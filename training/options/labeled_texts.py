@@ -123,7 +123,7 @@ def read_parts(options, bert=None) -> dict[str, TextPart]:
 
 
 def default_tokens(texts) -> str:
-    """Returns the value of --tokens for texts, and says so if it is not words."""
+    """Returns the default of --tokens for texts, and prints a note if it is not words."""
     if not is_unspaced(texts):
         return "words"
     print(

@@ -16,7 +16,9 @@ def prepare(options, earlier):
     """
     name = ENCODERS[options.encoder].width
     width = getattr(options, name) if name else None
-    training.set_precision_and_seed(options, earlier, options.encoder, options.batch_size, width)
+    # The precision was not measured for encoders that are trained further, so auto is float32.
+    kind = "embeddings" if getattr(options, "init", None) else options.encoder
+    training.set_precision_and_seed(options, earlier, kind, options.batch_size, width)
 
 
 def finish(run, model, best, measured, command):

@@ -52,6 +52,7 @@ PATTERNS = {
     "treebank": lambda: _TREEBANK,
     "bert_words": lambda: rf"(?:(?![{_ALONE}])[\w{marks()}])+|\S",
     "characters": lambda: r"\S",
+    "all_characters": lambda: r"[\s\S]",
 }
 KEYS = {"tokens", "most_per_text", "added_per_text", "attends"}
 

@@ -2,7 +2,7 @@
 
 import json
 import os
-import sysconfig
+import site
 import types
 
 import pytest
@@ -79,7 +79,7 @@ def test_a_file_has_its_export_in_its_folder(written, model):
 
 def test_a_package_has_its_export_in_the_cache(written, model, monkeypatch, tmp_path):
     monkeypatch.setenv("KERAS_HOME", str(tmp_path / "keras"))
-    monkeypatch.setattr(sysconfig, "get_path", lambda name: str(tmp_path))
+    monkeypatch.setattr(site, "getsitepackages", lambda: [str(tmp_path)])
     found = cached_export(model, "litert", {})
     assert found.parent.parent == tmp_path / "keras" / "tfreps" / "engines" / "run"
     (model / "__pycache__").mkdir()

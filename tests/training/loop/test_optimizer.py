@@ -10,7 +10,15 @@ from tests.line_model import make_model, options
 from tests.tiny_run import make_pretrainer
 from tfreps._src.cli.option_rules import check_rules
 from tfreps._src.runs.bert_parts import freeze_layers
-from tfreps.models import BiLSTMEncoder, Elmo, LinearEncoder, PieceEncoder, Tagger, TokenEmbedder
+from tfreps.models import (
+    BiGRUEncoder,
+    BiLSTMEncoder,
+    Elmo,
+    LinearEncoder,
+    PieceEncoder,
+    Tagger,
+    TokenEmbedder,
+)
 from tfreps.optimizers import FusedAdam, GroupedOptimizer
 from tfreps.training.loop.optimizer import make_optimizer, penalize
 from tfreps.training.options.training_options import OPTIMIZER
@@ -72,6 +80,18 @@ def test_l2_is_a_part_of_the_loss_and_leaves_biases_alone():
     assert gradients[1] is None
 
 
+def test_an_l2_penalty_leaves_out_the_biases_of_a_gru():
+    encoder = BiGRUEncoder(embedder(), 3)
+    penalize(encoder, 0.25)
+    found = {w.path.rpartition("/")[2] for w in encoder.trainable_weights if w.regularizer}
+    kernels = {
+        f"{way}_{kind}"
+        for way in ("forward", "backward")
+        for kind in ("kernel", "recurrent_kernel")
+    }
+    assert found == {"word_embeddings", *kernels}
+
+
 def test_averages_are_taken_by_every_part_of_the_optimizer():
     model = Tagger(embedder(), ["A", "B"])
     optimizer = make_optimizer(options(embedding_learning_rate=0.5, ema_momentum=0.9), model, 10)
@@ -113,7 +133,7 @@ def test_word_vectors_a_fine_tuned_bilm_and_a_linear_model_have_learning_rates_o
     assert found.pop(0.5) == [encoder.embedder.word_embeddings.path]
     assert found.pop(0.0001) == [v.path for v in elmo.bilm.trainable_variables]
     assert found.pop(0.25) == [v.path for v in model.linear.trainable_variables]
-    assert any("bilstm" in path for path in found[0.001]) and list(found) == [0.001]
+    assert any("rnn_0" in path for path in found[0.001]) and list(found) == [0.001]
     total = len(model.trainable_variables)
     assert len(found[0.001]) == total - 1 - len(elmo.bilm.trainable_variables) - len(
         model.linear.trainable_variables

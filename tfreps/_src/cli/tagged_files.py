@@ -123,7 +123,7 @@ def read_parts(options) -> dict[str, list[TaggedSentence]]:
     }
 
 
-def check_tokens(sentences, how: str, bert=None) -> None:
+def check_tokens(sentences, how: str, bert=None, init=None) -> None:
     """Warns if raw text would often be split into tokens that differ from the training data.
 
     Args:
@@ -133,6 +133,7 @@ def check_tokens(sentences, how: str, bert=None) -> None:
         how: str. Tokenization, the value of --tokens. For `"spaces"`, a note is printed if
             punctuation marks are separate tokens in the training data.
         bert: The BERT model, or `None` for other encoders. Defaults to `None`.
+        init: str. The value of --init, which determines `how`, or `None`. Defaults to `None`.
     """
     from tfreps._src.text.tokenizers import tokenize
     from tfreps._src.text.unspaced import is_unspaced
@@ -165,12 +166,16 @@ def check_tokens(sentences, how: str, bert=None) -> None:
     if share <= MAX_DIFFERING:
         return
     ours, theirs = first_difference(*differing[0])
+    advice = (
+        "Choose another value of --tokens, such as treebank for English newswire, characters for "
+        "single Chinese characters, or spaces for text that is already split into tokens."
+    )
+    if init:
+        advice = f"Split the training data in this way, which is that of --init {init}."
     print(
         f"Warning: --tokens {how} does not reproduce the tokens of {share:.0%} of the training "
         f"sentences: {ours!r} becomes {' '.join(theirs)!r}. tfreps tag and exports would split raw "
-        "text in the same way. Choose another value of --tokens, such as treebank for English "
-        "newswire, characters for single Chinese characters, or spaces for text that is already "
-        "split into tokens."
+        f"text in the same way. {advice}"
     )
 
 

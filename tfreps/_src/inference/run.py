@@ -181,7 +181,10 @@ class Model(Reader):
         shares = found["confidences"][: len(tokens)].tolist()
         answer = {"tokens": tokens, "tags": tags, "confidences": shares}
         if "span_types" in found:
-            offsets = token_offsets(text, tokens) if isinstance(text, str) else None
+            keeps_spaces = self.about["text"]["keeps_spaces"]
+            offsets = None
+            if isinstance(text, str):
+                offsets = token_offsets(text, tokens, keeps_spaces)
             spans = zip(*(found[f"span_{name}"].tolist() for name in SPAN), strict=True)
             answer["spans"] = [self.span(text, offsets, *span) for span in spans if span[2] > 0]
         return answer
@@ -219,13 +222,14 @@ def batches(order, lengths):
         yield batch
 
 
-def token_offsets(text, tokens):
+def token_offsets(text, tokens, keeps_spaces=False):
     """Returns the (start, end) of each token in the text, as a list of pairs of int.
 
-    The tokens must occur in the text in their order. Ends are exclusive.
+    The tokens must occur in the text in their order. Ends are exclusive. With `keeps_spaces`, each
+    character is a token, also white space, for which the token is another character.
     """
-    if len(tokens) == len(text):  # each character is a token, also white space
-        return [(place, place + 1) for place in range(len(text))]
+    if keeps_spaces:
+        return [(place, place + 1) for place in range(len(tokens))]
     offsets, position = [], 0
     for token in tokens:
         places = [position := text.index(character, position) + 1 for character in token]

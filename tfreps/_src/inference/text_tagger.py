@@ -44,7 +44,7 @@ class TextTagger(TextModel):
     """Trained tagger that tags raw texts.
 
     `tfreps.load` returns it for a run folder of `train-tagger` or `train-hmm`, and for a published
-    BERT model with a tag head. Raw text is tokenized as in training.
+    BERT model with a tag head and for LAC. Raw text is tokenized as in training.
 
     Args:
         model: `Tagger` or `HMMTagger`.

@@ -22,6 +22,7 @@ OF_AVX512 = {
     "slstm": ((32, 100), (10, 200)),
     "transformer": ((32, 200),),
     "cnn": ((32, 50),),
+    "bigru": (),  # not measured
     "embeddings": (),
     "linear": (),
 }

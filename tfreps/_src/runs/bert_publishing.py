@@ -31,7 +31,7 @@ def write_labeling_run(
     `options` are the options of the run.
     """
     command = "train-tagger" if isinstance(model, Tagger) else "train-classifier"
-    run = RunFolder.create(folder, command, {**options, "encoder": "bert", "tokens": "bert"})
+    run = RunFolder.create(folder, command, {"tokens": "bert", **options, "encoder": "bert"})
     for name, write in asset_writers(model, tokenizer=tokenizer).items():
         run.write_asset(run.path / name, write)
     run.save_model(model)

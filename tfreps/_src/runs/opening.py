@@ -187,7 +187,10 @@ def open_checkpoint(checkpoint: Checkpoint, path: pathlib.Path, given: Given) ->
         reading = _pieces(tokenizer, encoder_of(model, path))
         if "tokens" in given:
             if not isinstance(model, Tagger):
-                raise ValueError(f"`tokens` applies only to a tagger, but {path} is a classifier.")
+                raise ValueError(
+                    f"`tokens` applies only to a tagger, but {path} is read as a classifier. Omit "
+                    "`tokens`, or pass a `scheme` if its head predicts tags."
+                )
             check_choice((*TOKENIZERS, "bert"), tokens=given["tokens"])
             reading = reading._replace(tokens=given["tokens"])
         return Opened(model, path, reading)

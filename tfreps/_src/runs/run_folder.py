@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # imported for types only, so that a folder can be opened wit
     from tfreps._src.text.vocabulary import Vocabulary
     from tfreps._src.text.word_char_ids import WordCharIndexer
 
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 OPTIONS, RESULTS, MODEL = "options.json", "results.json", "model.keras"
 CONFIG = "config.json"  # file with the config of a model that `save_to_preset` wrote
 NO_COMMAND = "save_to_preset"  # in place of the command, for models that no command trained

@@ -5,7 +5,7 @@ import json
 import os
 import pathlib
 import shutil
-import sysconfig
+import site
 from collections.abc import Mapping
 from typing import Any
 
@@ -95,7 +95,8 @@ def _base(path: pathlib.Path, engine: str, options: Mapping[str, Any]) -> pathli
         state += [name, getattr(value, "tokens", str(value))]  # a `Vocabulary` has tokens
         state += _stats(pathlib.Path(value)) if os.path.isfile(str(value)) else []
     digest = hashlib.sha256(json.dumps(state).encode("utf-8")).hexdigest()[:12]
-    is_packaged = folder.is_relative_to(sysconfig.get_path("purelib"))
+    installed = [*site.getsitepackages(), site.getusersitepackages()]
+    is_packaged = any(map(folder.is_relative_to, installed))
     parent = cache_folder() / FOLDER / folder.name if is_packaged else folder / FOLDER
     return parent / f"{ENGINES[engine].format}-{digest}"
 
