@@ -11,11 +11,11 @@ from tfreps._src.models.copy_weights import changed_copy
 from tfreps._src.models.elmo import Elmo
 from tfreps._src.models.rnn_encoder import RNNEncoder
 from tfreps._src.models.token_embedder import TokenEmbedder
+from tfreps._src.runs.opening import NORMALIZATION
 from tfreps._src.text.bert.piece_indexer import PieceIndexer
 from tfreps._src.text.bert.tokenizer_files import write_tokenizer
 from tfreps._src.text.token_indexer import TokenIndexer
 from tfreps.training.inputs.word_tables import read_word_table
-from tfreps.training.options.encoder_options import FROM_INIT
 
 
 class EncoderInputs(NamedTuple):
@@ -75,7 +75,7 @@ def read_initial(options, num_classes):
             f"{options.tokens}. Omit --tokens."
         )
     options.tokens = loaded.tokens
-    for name in FROM_INIT:
+    for name in NORMALIZATION:
         setattr(options, name, getattr(loaded.indexer, name))
     changes = {"dtype": keras.config.dtype_policy().name}
     if isinstance(encoder, TokenEmbedder | RNNEncoder):
