@@ -78,11 +78,12 @@ SPREAD := -n auto --maxprocesses 4 --dist loadfile
 SLOW := $(BIN)/python -m pytest -q -m slow
 # Rules of files, types and words, which only `make check` runs.
 CHECKS := tests/test_imports.py tests/test_annotated_tree.py tests/test_types.py tests/test_words.py
-# The slow tests run in two halves with separate processes: TensorFlow does not release the memory of
-# compiled graphs.
+# The slow tests run in three parts with separate processes: TensorFlow does not release the memory
+# of compiled graphs.
 FIRST := tests/layers tests/models tests/metrics tests/callbacks tests/data tests/text tests/convert \
   tests/test_conformance.py
-SECOND := tests $(FIRST:%=--ignore=%) $(CHECKS:%=--ignore=%)
+SECOND := tests/export tests/inference tests/docs tests/test_docstrings.py tests/test_gpu_kernels.py
+THIRD := tests $(patsubst %,--ignore=%,$(FIRST) $(SECOND) $(CHECKS)) --ignore=tests/hostile
 
 test: install
 	$(BIN)/python -m pytest -q -m "not slow" $(SPREAD) tests $(CHECKS:%=--ignore=%)
@@ -99,7 +100,8 @@ test-slow: install
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
 	  --editable '.[dev,browser,hostile,clusters,openvino,chinese]'
 	$(SLOW) $(SPREAD) $(FIRST)
-	$(SLOW) $(SPREAD) $(SECOND) --ignore=tests/hostile
+	$(SLOW) $(SPREAD) $(SECOND)
+	$(SLOW) $(SPREAD) $(THIRD)
 	$(SLOW) tests/hostile
 
 test-real: install
