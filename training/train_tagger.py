@@ -50,8 +50,6 @@ COMMAND = Command(
         "    --test test.conll --scheme bio --encoder bilstm --characters cnn --run runs/ner",
         "tfreps train-tagger --train train.conll --validation validation.conll --scheme bio \\\n"
         "    --encoder bert --bert hf://google-bert/bert-base-chinese --run runs/ner",
-        "tfreps train-tagger --train train.conll --validation validation.conll --scheme bmes \\\n"
-        "    --init lac --run runs/chinese",
         "tfreps train-tagger --run runs/ner --resume",
     ),
     recipes=pathlib.Path(__file__).with_name("recipes") / "train-tagger",
