@@ -45,6 +45,7 @@ class BiGRU(BidirectionalRNN):
     Statistical Machine Translation".
 
     Example:
+    >>> import tensorflow as tf
     >>> outputs, last = BiGRU(units=4)(tf.ones([2, 3, 5]))
     >>> outputs.shape, bool(tf.reduce_all(outputs[:, -1, :4] == last[:, :4]))
     (TensorShape([2, 3, 8]), True)

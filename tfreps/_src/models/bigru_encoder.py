@@ -38,6 +38,7 @@ class BiGRUEncoder(RNNEncoder):
     Reference: Jiao, Sun and Sun, 2018, "Chinese Lexical Analysis with Deep Bi-GRU-CRF Network".
 
     Example:
+    >>> import tensorflow as tf
     >>> from tfreps.models import TokenEmbedder
     >>> encoder = BiGRUEncoder(TokenEmbedder(vocabulary_size=9), units=4)
     >>> encoder({"token_ids": tf.constant([[3, 9, 0]])})["sequence_output"].shape

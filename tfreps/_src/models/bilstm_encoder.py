@@ -38,6 +38,7 @@ class BiLSTMEncoder(RNNEncoder):
     Reference: Lample et al., 2016, "Neural Architectures for Named Entity Recognition".
 
     Example:
+    >>> import tensorflow as tf
     >>> from tfreps.models import TokenEmbedder
     >>> encoder = BiLSTMEncoder(TokenEmbedder(vocabulary_size=9), units=4)
     >>> encoder({"token_ids": tf.constant([[3, 9, 0]])})["sequence_output"].shape
