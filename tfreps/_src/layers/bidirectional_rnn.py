@@ -14,8 +14,11 @@ from tfreps._src.layers.ops.masks import full_mask
 class BidirectionalRNN(Configurable, keras.layers.Layer):
     """Base class of `BiLSTM` and `BiGRU`, whose call arguments and outputs `BiLSTM` describes.
 
-    Subclasses create the weights of both directions in `build`, and implement `_run`.
+    Subclasses set the number of gates and the shape of the bias, and implement `_run`.
     """
+
+    _num_gates: int
+    _bias_rows: tuple[int, ...] = ()  # shape of the bias before its last dimension
 
     def __init__(self, units: int, **kwargs: Any) -> None:
         super().__init__(autocast=False, **kwargs)
@@ -24,6 +27,18 @@ class BidirectionalRNN(Configurable, keras.layers.Layer):
         self.supports_masking = True
         self.input_spec = keras.layers.InputSpec(ndim=3)
         self.supports_jit = False  # the loop is slower under XLA
+
+    def build(self, input_shape: Shape) -> None:
+        width = self._num_gates * self.units
+        self.kernels = []
+        self.recurrent_kernels = []
+        self.biases = []
+        for name in "forward", "backward":
+            kernel = self._add(f"{name}_kernel", (input_shape[-1], width), "glorot_uniform")
+            self.kernels.append(kernel)
+            recurrent = self._add(f"{name}_recurrent_kernel", (self.units, width), _orthogonal)
+            self.recurrent_kernels.append(recurrent)
+            self.biases.append(self._add(f"{name}_bias", (*self._bias_rows, width), "zeros"))
 
     def call(
         self, inputs: tf.Tensor, mask: tf.Tensor | None = None, training: bool = False
@@ -63,6 +78,6 @@ class BidirectionalRNN(Configurable, keras.layers.Layer):
         raise NotImplementedError
 
 
-def orthogonal(shape, dtype):
+def _orthogonal(shape, dtype):
     """Returns a random orthogonal matrix, which TensorFlow can draw only in float32 or float64."""
     return tf.cast(keras.initializers.Orthogonal()(shape, "float32"), dtype)

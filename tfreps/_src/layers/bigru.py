@@ -2,8 +2,7 @@
 
 import keras
 
-from tfreps._src.layers.bidirectional_rnn import BidirectionalRNN, orthogonal
-from tfreps._src.layers.ops.annotations import Shape
+from tfreps._src.layers.bidirectional_rnn import BidirectionalRNN
 from tfreps._src.layers.ops.gru import gru
 
 
@@ -51,17 +50,8 @@ class BiGRU(BidirectionalRNN):
     (TensorShape([2, 3, 8]), True)
     """
 
-    def build(self, input_shape: Shape) -> None:
-        dim = input_shape[-1]
-        units = self.units
-        self.kernels = []
-        self.recurrent_kernels = []
-        self.biases = []
-        for name in "forward", "backward":
-            self.kernels.append(self._add(f"{name}_kernel", (dim, 3 * units), "glorot_uniform"))
-            recurrent = self._add(f"{name}_recurrent_kernel", (units, 3 * units), orthogonal)
-            self.recurrent_kernels.append(recurrent)
-            self.biases.append(self._add(f"{name}_bias", (2, 3 * units), "zeros"))
+    _num_gates = 3
+    _bias_rows = (2,)
 
     def _run(self, direction, x, real, training):
         del training

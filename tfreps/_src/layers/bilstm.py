@@ -3,8 +3,7 @@
 import keras
 import tensorflow as tf
 
-from tfreps._src.layers.bidirectional_rnn import BidirectionalRNN, orthogonal
-from tfreps._src.layers.ops.annotations import Shape
+from tfreps._src.layers.bidirectional_rnn import BidirectionalRNN
 from tfreps._src.layers.ops.projected_lstm import projected_lstm
 
 
@@ -48,17 +47,7 @@ class BiLSTM(BidirectionalRNN):
     (TensorShape([2, 3, 8]), True)
     """
 
-    def build(self, input_shape: Shape) -> None:
-        dim = input_shape[-1]
-        units = self.units
-        self.kernels = []
-        self.recurrent_kernels = []
-        self.biases = []
-        for name in "forward", "backward":
-            self.kernels.append(self._add(f"{name}_kernel", (dim, 4 * units), "glorot_uniform"))
-            recurrent = self._add(f"{name}_recurrent_kernel", (units, 4 * units), orthogonal)
-            self.recurrent_kernels.append(recurrent)
-            self.biases.append(self._add(f"{name}_bias", (4 * units,), "zeros"))
+    _num_gates = 4
 
     def _run(self, direction, x, real, training):
         kernel = tf.concat([self.kernels[direction], self.recurrent_kernels[direction]], 0)

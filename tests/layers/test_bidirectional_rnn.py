@@ -1,4 +1,4 @@
-"""BiLSTM against the Keras LSTM on each sentence alone."""
+"""BiLSTM and BiGRU against the Keras LSTM and GRU on each sentence alone."""
 
 import keras
 import numpy as np
@@ -6,7 +6,7 @@ import pytest
 import tensorflow as tf
 
 from tests.closeness import assert_close
-from tfreps.layers import BiLSTM
+from tfreps.layers import BiGRU, BiLSTM
 
 X = np.random.default_rng(3).normal(size=[4, 6, 3]).astype("float32")
 # Right padding, holes, left padding, no token.
@@ -15,8 +15,13 @@ MASK = np.array(
 )
 
 
-def make():
-    layer = BiLSTM(5)
+ORACLES = {BiLSTM: keras.layers.LSTM, BiGRU: keras.layers.GRU}
+FORGET = np.repeat([0.0, 1.0, 0.0, 0.0], 5)  # BiLSTM adds the forget bias of 1 in its formula
+
+
+@pytest.fixture(params=ORACLES, ids=lambda cls: cls.__name__)
+def layer(request):
+    layer = request.param(5)
     layer.build((None, None, 3))
     rng = np.random.default_rng(4)
     for weight in layer.weights:
@@ -25,21 +30,20 @@ def make():
 
 
 def kerass_own(layer):
-    """Returns the Keras layer with the same weights and the forget bias of 1 in its bias."""
-    lstm = keras.layers.LSTM(5, return_sequences=True)
-    bidirectional = keras.layers.Bidirectional(lstm)
+    """Returns the Keras layer with the same weights."""
+    oracle = ORACLES[type(layer)](5, return_sequences=True)
+    bidirectional = keras.layers.Bidirectional(oracle)
     bidirectional.build((None, None, 3))
-    forget = np.repeat([0.0, 1.0, 0.0, 0.0], 5)
+    added = FORGET if isinstance(layer, BiLSTM) else 0.0
     weights = []
     for kernels in zip(layer.kernels, layer.recurrent_kernels, layer.biases, strict=True):
         kernel, recurrent, bias = (np.asarray(weight) for weight in kernels)
-        weights += [kernel, recurrent, bias + forget]
+        weights += [kernel, recurrent, bias + added]
     bidirectional.set_weights(weights)
     return bidirectional
 
 
-def test_equals_keras_on_the_real_tokens_alone():
-    layer = make()
+def test_equals_keras_on_the_real_tokens_alone(layer):
     oracle = kerass_own(layer)
     outputs, last = layer(np.where(MASK[..., None], X, np.nan), mask=MASK)
     assert outputs.shape == (4, 6, 10) and last.shape == (4, 10)
@@ -52,10 +56,8 @@ def test_equals_keras_on_the_real_tokens_alone():
     np.testing.assert_array_equal(last[3], 0.0)
 
 
-@pytest.mark.few(1)
 @pytest.mark.parametrize("training", [False, True])
-def test_gradients_equal_those_of_keras(training):
-    layer = make()
+def test_gradients_equal_those_of_keras(layer, training):
     oracle, d = kerass_own(layer), tf.constant(np.random.default_rng(5).normal(size=[4, 6, 10]))
     d = tf.cast(d, "float32")
     with tf.GradientTape(persistent=True) as tape:
@@ -70,12 +72,13 @@ def test_gradients_equal_those_of_keras(training):
             assert_close(a, b)
 
 
-def test_texts_of_no_columns():
-    outputs, last = make()(np.zeros([2, 0, 3], "float32"))
+def test_texts_of_no_columns(layer):
+    outputs, last = layer(np.zeros([2, 0, 3], "float32"))
     assert outputs.shape == (2, 0, 10)
     np.testing.assert_array_equal(last, np.zeros([2, 10]))
 
 
-def test_inputs_of_another_rank():
+@pytest.mark.parametrize("cls", ORACLES)
+def test_inputs_of_another_rank(cls):
     with pytest.raises(ValueError, match="expected ndim=3, found ndim=2"):
-        BiLSTM(2)(np.zeros([2, 3], "float32"))
+        cls(2)(np.zeros([2, 3], "float32"))
