@@ -48,7 +48,6 @@ def make_step(optimizer, weight):
     [
         {},
         {"weight_decay": 0.1, "global_clipnorm": 0.5},
-        {"use_ema": True, "ema_momentum": 0.5, "ema_overwrite_frequency": 2},
         {"gradient_accumulation_steps": 2},
     ],
 )
@@ -66,6 +65,17 @@ def test_adam_is_keras_own(options, graph):
     for ours, theirs in zip(*found, strict=True):
         # In float32, 1 - 0.999 loses three digits, which Keras computes in one of two ways.
         assert_close(ours, theirs, terms=1, unit=FLOAT32 / (1 - 0.999))
+
+
+def test_averages_forget_the_first_weights():
+    """The momentum is n / (n + 9) after n updates, up to `ema_momentum`."""
+    weight, optimizer = keras.Variable(START), FusedAdam(0.1, use_ema=True, ema_momentum=0.15)
+    average = np.zeros([6, 3])
+    for gradient, momentum in zip(GRADIENTS, [0.0, 1 / 10, 0.15, 0.15], strict=True):
+        optimizer.apply([tf.constant(gradient)], [weight])
+        average = momentum * average + (1 - momentum) * weight.numpy()
+        (kept,) = (variable for variable in optimizer.variables if "average" in variable.path)
+        assert_close(kept, average)
 
 
 def test_adam_comes_back_from_its_config():

@@ -24,6 +24,11 @@ class FusedAdam(keras.optimizers.Adam):
     bfloat16 weights do not change, because a `beta_2` of 0.999 rounds to 1 in bfloat16. Keep the
     weights in float32, as the dtype policy `mixed_bfloat16` does.
 
+    With `use_ema=True`, the momentum of the weight averages rises to `ema_momentum`, so that the
+    first weights are soon forgotten. In Keras's Adam, it is constant after the first update.
+
+        average += (1 - min(ema_momentum, n / (n + 9))) * (weight - average)    after n updates
+
     Args:
         learning_rate: float or Keras schedule. Defaults to 0.001.
         amsgrad: bool. Must be `False` (the default), because the kernel does not support AMSGrad.
@@ -34,7 +39,7 @@ class FusedAdam(keras.optimizers.Adam):
         ValueError: If `amsgrad` is `True`.
 
     Reference: Kingma and Ba, 2015, "Adam: A Method for Stochastic Optimization", end of section 2;
-    `tf.raw_ops.ResourceApplyAdam`.
+    `tf.raw_ops.ResourceApplyAdam`; `tf.train.ExponentialMovingAverage` for the momentum.
 
     Example:
     >>> weight = keras.Variable([1.0])
@@ -75,3 +80,10 @@ class FusedAdam(keras.optimizers.Adam):
             epsilon=tf.cast(self.epsilon, dtype),
             grad=tf.cast(tf.convert_to_tensor(gradient), dtype),
         )
+
+    def _update_model_variables_moving_average(self, trainable_variables):
+        updates = tf.cast(self.iterations, "float32")  # before this one
+        momentum = tf.minimum(self.ema_momentum, updates / (updates + 9.0))
+        averages = self._model_variables_moving_average
+        for weight, average in zip(trainable_variables, averages, strict=True):
+            average.assign_add(tf.cast(1.0 - momentum, weight.dtype) * (weight - average))
