@@ -11,6 +11,7 @@ from tfreps import data, tags
 from tfreps._src.cli import bilm_options, tagged_files
 from tfreps._src.cli.command import Command, Group
 from tfreps._src.cli.options import Option
+from tfreps._src.text.tags.tag_set import possible_names
 from tfreps._src.text.tokenizers import TOKENIZERS
 from tfreps.training.options import encoder_options
 
@@ -22,6 +23,10 @@ DATA = {
         "(all_characters), into words and punctuation marks (words), as the Penn Treebank and "
         "CoNLL-2003 do (treebank), or with the tokenizer of --bert (bert).", [*TOKENIZERS, "bert"],
         needs="encoder=bert if tokens=bert", unused_with="init",
+    ),
+    "partial_tags": Option(
+        bool, False, "The sentences of --train are partly tagged: a tag such as B-PER|B-ORG means "
+        "that the token has one of these tags, and _ that its tag is unknown.",
     ),
 }  # fmt: skip
 HEAD = {
@@ -88,8 +93,14 @@ def train_tagger(options, earlier):
     scheme = None if options.scheme == "none" else options.scheme
     parts = tagged_files.read_parts(options)
     loss_forbids = options.use_crf and options.constrain == "both"
-    tagged_files.check_tags(parts, scheme, loss_forbids)
-    tag_set = tags.TagSet.from_sequences([s.tags for s in parts["train"]], scheme, "--train")
+    names = [s.tags for s in parts["train"]]
+    fully_tagged = parts
+    if options.partial_tags:
+        names = [[n for tag in sentence for n in possible_names(tag)] for sentence in names]
+        whole = [s for s, found in zip(parts["train"], names, strict=True) if found == s.tags]
+        fully_tagged = {**parts, "train": whole}
+    tagged_files.check_tags(fully_tagged, scheme, loss_forbids)
+    tag_set = tags.TagSet.from_sequences(names, scheme, "--train")
     check_known_names(tag_set.names, parts["validation"] + parts["test"])
 
     strategy = open_strategy(options.distribute)
@@ -133,7 +144,9 @@ def make_batches(options, parts, part, indexer, tag_set):
         order |= {"shuffle": True, "seed": options.seed}
         order |= {"batch_size": options.batch_size, "length_multiple": 8}
     tokens = [s.tokens for s in parts[part]]
-    ids = [tag_set.encode(s.tags, s.file, s.line) for s in parts[part]]
+    is_partial = part == "train" and options.partial_tags
+    encode = tag_set.encode_partial if is_partial else tag_set.encode
+    ids = [encode(s.tags, s.file, s.line) for s in parts[part]]
     return data.SequenceBatches(tokens, ids, indexer, options.batch_tokens, **order)
 
 

@@ -59,6 +59,44 @@ def test_it_learns_the_rule_and_says_how_well(trained_on, request):
     assert training["tokens"] == sum(len(tokens) for tokens, _ in sentences)
 
 
+@pytest.mark.slow
+def test_partial_tags_suffice(names_only, tmp_path):
+    """Half of the tags are unknown, and most others are a choice of two."""
+    rng, known = np.random.default_rng(0), ["O", "B-PER", "I-PER", "B-LOC", "I-LOC"]
+    sentences = labeling.read_columns(Path(names_only[1]).read_text() + "\n")
+    tokens, tags = [], []
+    for words, columns in sentences:
+        tokens.append(words)
+        tags.append([])
+        for (name,) in columns:
+            other, share = str(rng.choice(known)), rng.random()
+            tags[-1].append("_" if share < 0.5 else f"{other}|{name}" if share < 0.9 else name)
+    train = labeling.write_columns(tmp_path / "partial.conll", tokens, tags)
+    flags = ["--train", train, *names_only[2:], "--partial-tags"]
+    more = ["--characters", "none", *labeling.WORD_TAGGER, "--learning-rate", "0.03"]
+    run = train_tagger(flags, tmp_path / "run", *more)
+    assert f1(run) >= 0.9
+    assert sorted(tfreps.load(run).names) == sorted(known)
+
+
+def test_sets_of_one_tag_train_like_tags(tmp_path):
+    whole = labeling.write_tagged(tmp_path, sizes=(20, 1, 1))[1]
+    sentences = labeling.read_columns(Path(whole).read_text() + "\n")
+    tags = [[f"{name}|{name}" for (name,) in columns] for _, columns in sentences]
+    sets = labeling.write_columns(tmp_path / "sets.conll", [words for words, _ in sentences], tags)
+    flags = "--epochs", "1", "--characters", "none", "--dropout", "0"
+    runs = [
+        train_tagger(["--train", train], tmp_path / name, *flags, *more, sizes=EMBEDDINGS)
+        for name, train, more in [
+            ("whole", whole, []),
+            ("sets", sets, ["--partial-tags"]),
+        ]
+    ]
+    one, other = (tfreps.load(run).model.get_weights() for run in runs)
+    for ours, theirs in zip(one, other, strict=True):
+        assert_close(ours, theirs, terms=200)  # Adam divides by the size of small gradients
+
+
 def test_a_tagger_starts_from_another_one(word_tagger, names_only, tmp_path, capsys):
     """Almost without training, the encoder is that of --init, and the tags are new."""
     merged = []

@@ -124,8 +124,9 @@ OPTIMIZER = {
     ),
     "ema_momentum": Option(
         float, 0.0, "Momentum of the exponential moving averages of the weights, which are "
-        "evaluated and saved instead of the weights. 0.99 averages over about the last 100 updates, "
-        "or fewer in the first 900; 0 turns averaging off.", at_least=0, below=1,
+        "evaluated and saved instead of the weights. 0.99 averages over about the last 100 "
+        "updates, and over fewer in the first 900. With 0, weights are not averaged.", at_least=0,
+        below=1,
     ),
 }  # fmt: skip
 # Options for the training of taggers and classifiers.

@@ -82,6 +82,17 @@ def test_arrays_are_those_of_the_data_set(targets):
         assert batches.element_spec == dataset.element_spec
 
 
+@pytest.mark.parametrize("dtype", ["bool", "float32"])
+def test_one_value_for_each_tag(dtype):
+    rows = [np.eye(5)[np.array(tags, int)].astype(dtype) for tags in TAGS]
+    ids = [y for _, y, _ in arrays(make(shuffle=True).dataset())]
+    for tags, (features, y, _) in zip(ids, arrays(make(rows, shuffle=True).dataset()), strict=True):
+        assert y.dtype == dtype
+        np.testing.assert_array_equal(y, np.eye(5)[tags] * features["mask"][..., None])
+    with pytest.raises(ValueError, match=r"float for each tag; got int32 of shape \(5,\)"):
+        make([row.astype("int32") for row in rows])
+
+
 def test_labels_and_no_targets():
     batches = make(LABELS, shuffle=True)
     labels = np.concatenate([y for _, y, _ in arrays(batches.dataset(2))])

@@ -99,6 +99,18 @@ def test_a_new_tag_names_file_and_line():
         labels.encode(["so"], line=4)
 
 
+def test_sets_of_possible_tags():
+    tags = TagSet(["O", "B-X", "I-X"], "bio")
+    found = tags.encode_partial(["I-X|O", "_", "B-X"])
+    assert found.dtype == bool
+    assert found.tolist() == [[True, False, True], [True] * 3, [False, True, False]]
+    assert tags.encode_partial([]).shape == (0, 3)
+    with pytest.raises(ValueError, match="a.conll, line 4, token 2: the tag 'B-Y' is not one of"):
+        tags.encode_partial(["O", "B-X|B-Y"], "a.conll", 4)
+    with pytest.raises(ValueError, match="a.conll, line 8: the tag '' is not one of the 3"):
+        tags.encode_partial(["O", "B-X|"], "a.conll", [7, 8])
+
+
 def test_strings_are_no_lists_of_tags():
     tags = TagSet(["O", "B-X"], "bio")
     with pytest.raises(ValueError, match="`names` must be a list of tags; got the string 'O'"):

@@ -17,11 +17,13 @@ from tfreps._src.layers.ops.crf_loss import (
     constrained,
 )
 from tfreps._src.layers.ops.hidden_masks import check_mask_of, hidden_mask
+from tfreps._src.layers.ops.learning_rates import ScoreRegularizer, times
 from tfreps._src.layers.ops.masks import (
     check_shape,
     checked_distributions,
     checked_targets,
     full_mask,
+    is_partial,
     is_soft,
 )
 
@@ -88,8 +90,8 @@ class CRF(Configurable, keras.layers.Layer):
             without one, all tokens are real. Pass it if tensors with and without a mask are merged.
             `loss`, `decode` and the other methods use only the mask that is passed to them.
         tags: int, shape `[B, T]`, 0 to K - 1 at real tokens, or float, shape `[B, T, K]`, for soft
-            labels (see `loss`). If given, `loss` is added to the losses of the model. Defaults to
-            `None`.
+            labels, or bool, shape `[B, T, K]`, for sets of possible tags (see `loss`). If given,
+            `loss` is added to the losses of the model. Defaults to `None`.
         sample_weight: float, shape `[B]` or `[B, T]`. Weights of the sentences or tokens in
             `loss`. Has no effect without `tags`. If `None`, all weights are 1.
 
@@ -175,24 +177,24 @@ class CRF(Configurable, keras.layers.Layer):
             name=name,
             shape=(self.num_tags,) * rank,
             initializer=lambda shape, dtype: initializer(shape, dtype) / rate,
-            regularizer=None if regularizer is None else _ScoreRegularizer(regularizer, rate),
+            regularizer=None if regularizer is None else ScoreRegularizer(regularizer, rate),
             autocast=False,
         )
 
     @property
     def start_scores(self) -> tf.Tensor:
         """Score of each tag as the first tag: float32 `[K]`. The layer must have been built."""
-        return _times(self._scores_in("start_weights"), self.transition_learning_rate_factor)
+        return times(self._scores_in("start_weights"), self.transition_learning_rate_factor)
 
     @property
     def transitions(self) -> tf.Tensor:
         """Learned transition scores without the constraints: float32 `[K, K]`, [from, to]."""
-        return _times(self._scores_in("transition_weights"), self.transition_learning_rate_factor)
+        return times(self._scores_in("transition_weights"), self.transition_learning_rate_factor)
 
     @property
     def end_scores(self) -> tf.Tensor:
         """Score of each tag as the last tag: float32 `[K]`. The layer must have been built."""
-        return _times(self._scores_in("end_weights"), self.transition_learning_rate_factor)
+        return times(self._scores_in("end_weights"), self.transition_learning_rate_factor)
 
     def set_scores(
         self,
@@ -273,6 +275,9 @@ class CRF(Configurable, keras.layers.Layer):
         If each q is 0 or 1, the loss equals that of tag ids. Weights must have the shape `[B]`. A
         forbidden step costs 10,000 nats times its probability, a constant without a gradient.
 
+        Partly tagged sentences have a set of possible tags for each token, bool `[B, T, K]`. The
+        loss is then that of `partial_log_likelihood`, and weights must have the shape `[B]`.
+
         Args:
             emissions: The `inputs` of a call of the layer.
             tags, mask, sample_weight: As in a call of the layer.
@@ -294,6 +299,10 @@ class CRF(Configurable, keras.layers.Layer):
         if is_soft(tags):
             check_weights_of_soft(weights)
             tags = checked_distributions("tags", tags, emissions.shape, mask)
+        elif is_partial(tags):
+            check_weights_of_soft(weights)
+            tags = tf.convert_to_tensor(tags)
+            check_shape("tags", tags, emissions.shape, "[B, T, K]")
         else:
             tags = self._checked_tags(tags, emissions, mask)
         compile_it = self._compiles(is_loss=True)
@@ -473,28 +482,3 @@ class CRF(Configurable, keras.layers.Layer):
         batch = self._given(emissions, mask)
         scores = self._scores(float("-inf"))
         return crf_loss.run(function, self._compiles(jit_compile), batch, scores, **options)
-
-
-class _ScoreRegularizer(keras.regularizers.Regularizer):
-    """Regularizer that converts weights to scores, which it passes to another regularizer.
-
-    It is a class because Keras 3.12 does not accept a plain function as a regularizer.
-    """
-
-    def __init__(self, regularizer, rate):
-        self.regularizer = regularizer
-        self.rate = rate
-
-    def __call__(self, weights):
-        return self.regularizer(_times(weights, self.rate))
-
-
-def _times(weights, rate):
-    """Returns `rate * weights`; the gradient of the result is passed to the weights unscaled."""
-
-    @tf.custom_gradient
-    def times(weights):
-        return weights * rate, lambda d: d
-
-    weights = tf.convert_to_tensor(weights)
-    return weights if rate == 1.0 else times(weights)

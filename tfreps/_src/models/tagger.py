@@ -16,17 +16,24 @@ from tfreps._src.files.argument_checks import (
 )
 from tfreps._src.layers.crf import CRF
 from tfreps._src.layers.ops import chain, crf_loss
-from tfreps._src.layers.ops.annotations import Features, Outputs
-from tfreps._src.layers.ops.masks import checked_distributions, is_soft
+from tfreps._src.layers.ops.annotations import Array, Features, Outputs
+from tfreps._src.layers.ops.masks import check_shape, is_soft
 from tfreps._src.layers.ops.matmul import matmul
 from tfreps._src.metrics.sentence_loss import SentenceLoss
 from tfreps._src.metrics.span_f1 import SpanF1
 from tfreps._src.metrics.token_accuracy import TokenAccuracy
 from tfreps._src.models.keras_encoder import check_masks, encoded, width_of
 from tfreps._src.models.linear_encoder import LinearEncoder
-from tfreps._src.models.own_loss import OWN_LOSS, checked_y, mean_of_rows, with_penalty
+from tfreps._src.models.own_loss import OWN_LOSS, with_penalty
 from tfreps._src.models.preset_methods import FILES, Model, read_files
 from tfreps._src.models.sentence_tagger import SentenceTagger
+from tfreps._src.models.tag_targets import (
+    checked_tags,
+    cross_entropy,
+    loss_of_allowed,
+    token_nll,
+    update_metrics,
+)
 from tfreps._src.models.whole_model import WholeModel
 from tfreps._src.text.tags.tag_schemes import Scheme, allowed_transitions
 
@@ -96,12 +103,16 @@ class Tagger(SentenceTagger, WholeModel, keras.Model):
     or `[B, T]` as a third item. Tags on padding are ignored. To ignore other tags in the loss, give
     their tokens the weight 0. Tags may also be probabilities, float `[B, T, K]`, for example those
     of several annotators or of a larger model; `CRF.loss` has the formula. With a CRF, weights must
-    then have the shape `[B]`. Training logs `loss`, which is divided by the number of sentences,
-    not by the sum of their weights, as in Keras. It leaves out sentences whose tags contain a
-    transition that the CRF's loss forbids, because no weights make these tags possible; such
-    sentences still contribute to the gradient. Evaluation also decodes the sentences and logs
-    the `accuracy` over tokens and, with a scheme, `span_f1`, for which probabilities are replaced
-    with the most probable tag. Both metrics count all real tokens, whatever their weights are.
+    then have the shape `[B]`. In partly tagged sentences, tags are sets of possible tags, bool
+    `[B, T, K]`. Their NLL is minus the `partial_log_likelihood`, and weights must have the shape
+    `[B]`. Training logs `loss`, which is divided by the number of sentences, not by the sum of
+    their weights, as in Keras. It leaves out sentences whose tags contain a transition that the
+    CRF's loss forbids, because no weights make these tags possible; such sentences still contribute
+    to the gradient. Evaluation also decodes the sentences and logs the `accuracy` over tokens and,
+    with a scheme, `span_f1`, for which probabilities are replaced with the most probable tag. Both
+    metrics count all real tokens, whatever their weights are. In partly tagged sentences,
+    `accuracy` counts only tokens with a single possible tag, and `span_f1` only sentences in which
+    all tokens have one.
 
     Raises:
         ValueError: If a tag does not belong to the scheme or is repeated, an option is invalid, or
@@ -268,6 +279,30 @@ class Tagger(SentenceTagger, WholeModel, keras.Model):
         """
         return self._inferred(chain.log_normalizer, features)
 
+    def partial_log_likelihood(self, features: Features, allowed_tags: Array) -> tf.Tensor:
+        """Computes the log-likelihood of partly tagged sentences, whose gradient can be trained.
+
+            log of the sum of p(y) over all y with y_t in the set of tags allowed at token t
+
+        As in the loss, scores are not divided by `temperature`, and the probabilities of different
+        tokens are independent without a CRF.
+
+        Args:
+            features: As in `decode`.
+            allowed_tags: bool, shape `[B, T, K]`. True for the tags that a token may have; all True
+                if its tag is unknown.
+
+        Returns:
+            float32, shape `[B]`, in nats. A sentence in which no sequence is possible has -10,000;
+            without a CRF, each token without a possible tag contributes -10,000.
+        """
+        emissions, mask = self._scores(features)
+        allowed_tags = tf.cast(allowed_tags, "bool")
+        if self.use_crf:
+            return self.crf.partial_log_likelihood(emissions, allowed_tags, mask)
+        check_shape("allowed_tags", allowed_tags, emissions.shape, "[B, T, K]")
+        return -tf.reduce_sum(token_nll(emissions, allowed_tags, mask), axis=1)
+
     @classmethod
     def from_pretrained(
         cls: type[Model],
@@ -353,47 +388,19 @@ class Tagger(SentenceTagger, WholeModel, keras.Model):
             # Keras traces one function for weights [B] and [B, T] in different calls.
             sample_weight = tf.reshape(sample_weight, [tf.shape(mask)[0], -1])
             sample_weight = tf.broadcast_to(sample_weight, tf.shape(mask))
-        if is_soft(y):
-            y = checked_distributions("y", y, emissions.shape, mask)
-        else:
-            y = checked_y(y, mask.shape, "[B, T]", len(self.tags), mask)
+        y = checked_tags(y, emissions, mask)
         if not training:
             tags, _ = self.decode(y_pred)
-            hard = tf.argmax(y, -1, output_type="int32") if is_soft(y) else y
-            for metric in self.test_metrics:
-                metric.update_state(hard, tags, sample_weight=mask)
+            update_metrics(self.test_metrics, y, tags, mask)
         if self.use_crf:
             loss = self.crf.loss(emissions, y, mask, sample_weight)
         else:
-            loss = _cross_entropy(emissions, y, mask, sample_weight)
+            loss = cross_entropy(emissions, y, mask, sample_weight)
         logged = None
         forbids = self.constrain == "both" and self.crf.allowed_transitions is not None
         if self.use_crf and forbids and not is_soft(y):
-            logged = self._loss_of_allowed(loss, emissions, y, mask, sample_weight)
+            logged = loss_of_allowed(self.crf, loss, emissions, y, mask, sample_weight)
         return with_penalty(self, loss, tf.shape(y)[0], x, logged)
-
-    def _loss_of_allowed(self, loss, emissions, y, mask, sample_weight):
-        """Computes the mean loss of the sentences without a forbidden transition, for the logs.
-
-        Args:
-            loss: float32 scalar. Mean loss of all sentences.
-            emissions, y, mask, sample_weight: The arguments of `CRF.loss`.
-
-        Returns:
-            Tuple `(mean loss, number)` of the sentences without a forbidden transition.
-        """
-        allowed = crf_loss.is_allowed(y, mask, self.crf.allowed_transitions)  # [B]
-        rows, counted = tf.size(allowed), tf.math.count_nonzero(allowed, dtype="int32")
-
-        def of_allowed():
-            weights = tf.cast(allowed, "float32")
-            if sample_weight is not None:
-                own = tf.cast(sample_weight, "float32")
-                weights = own * (weights if own.shape.rank == 1 else weights[:, None])
-            total = self.crf.loss(tf.stop_gradient(emissions), y, mask, weights)
-            return total * tf.cast(rows / tf.maximum(counted, 1), "float32")
-
-        return tf.cond(counted == rows, lambda: tf.stop_gradient(loss), of_allowed), counted
 
     def compute_metrics(
         self, x: Any, y: Any, y_pred: Any, sample_weight: tf.Tensor | None = None
@@ -449,19 +456,6 @@ class Tagger(SentenceTagger, WholeModel, keras.Model):
         """
         emissions, mask, *scores = chain.at_temperature(*self._chain(given), self.temperature)
         return crf_loss.run(function, False, (emissions, mask), scores)
-
-
-def _cross_entropy(logits, y, mask, sample_weight):
-    """Returns the mean over sentences of the summed cross-entropy of their tokens, a scalar."""
-    cross_entropy = tf.nn.sparse_softmax_cross_entropy_with_logits
-    if is_soft(y):
-        cross_entropy = tf.nn.softmax_cross_entropy_with_logits
-    nll = cross_entropy(labels=y, logits=logits)  # [B, T]
-    nll = tf.where(mask, nll, 0.0)
-    if sample_weight is not None:
-        weight = tf.cast(sample_weight, "float32")
-        nll *= weight[:, None] if weight.shape.rank == 1 else weight
-    return mean_of_rows(tf.reduce_sum(nll, axis=1))
 
 
 def _check(model):

@@ -33,7 +33,8 @@ class SequenceBatches:
       such as `token_ids`, int32 `[B, T]`, `character_ids`, int32 `[B, T, C]`, and `mask`, bool
       `[B, T]`; `vectors`, float32 `[B, L, T, D]`, if `vectors` is given; and the features in
       `extra`.
-    - `y`: tag ids, int32 `[B, T]`, or label ids, int32 `[B]`. Tag ids are 0 on padding.
+    - `y`: tag ids, int32 `[B, T]`, or label ids, int32 `[B]`. Tag ids are 0 on padding. For
+      targets with one value for each of K tags, `y` is `[B, T, K]`, bool or float32.
     - `sample_weight`: float32 `[B]`. Keras divides the loss of a batch by its number of rows, so a
       sentence counts more in a small batch. In shuffled batches, which are meant for training, the
       weight compensates for this: it is the number of rows of the batch divided by the mean number
@@ -49,7 +50,9 @@ class SequenceBatches:
 
     Args:
         tokens: sequence of lists of str. The tokens of each sentence. A list may be empty.
-        targets: sequence or None. For each sentence, a list of tag ids or one label id. If
+        targets: sequence or None. For each sentence, a list of tag ids or one label id. In place
+            of the id of a tag, each token may have a row with one value for each of K tags: bools,
+            which are True for possible tags, or floats, which are the probabilities of the tags. If
             `None`, the batches have no targets and no weights.
         indexer: callable. A `tfreps.text.TokenIndexer`, or any other callable that maps tokens, a
             str tensor `[B, T]`, to a dict of tensors `[B, T, ...]` and treats each token
@@ -115,7 +118,7 @@ class SequenceBatches:
     def __init__(
         self,
         tokens: Sequence[Sequence[str]],
-        targets: Sequence[Sequence[int]] | Sequence[int] | np.ndarray | None,
+        targets: Sequence[Sequence[int] | np.ndarray] | Sequence[int] | np.ndarray | None,
         indexer: Indexer,
         batch_tokens: int = 4096,
         *,

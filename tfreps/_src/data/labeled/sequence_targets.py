@@ -83,6 +83,8 @@ def make_targets(
             f"{targets[number]!r}."
         )
     tags = TokenValues(targets, lengths, cut_lengths, "`targets`")
+    if tags.flat.ndim == 2 and tags.flat.dtype.kind in "bf":
+        return tags
     _check_ids(tags.flat, "[tag_set.encode(row) for row in tags] with a TagSet")
     return tags
 
@@ -99,8 +101,8 @@ def check_number(values: Sequence[Any] | np.ndarray, lengths: np.ndarray, name: 
 def _check_ids(ids: np.ndarray, conversion: str) -> None:
     if ids.ndim != 1:
         raise ValueError(
-            "`targets` must have one integer per token, the id of its tag; got an array of shape "
-            f"{ids.shape[1:]} per token."
+            "`targets` must have one integer per token, the id of its tag, or one bool or float "
+            f"for each tag; got {ids.dtype} of shape {ids.shape[1:]} per token."
         )
     if not np.issubdtype(ids.dtype, np.integer):
         raise ValueError(

@@ -49,10 +49,17 @@ def constrained(scores, allowed, forbidden):
 def is_allowed(tags, mask, allowed):
     """Returns whether the tags of each sentence contain no forbidden step, bool `[B]`.
 
-    `tags` are int32 `[B, T]`. `allowed` is a table from `checked_transitions`.
+    `tags` are int32 `[B, T]` or, for sets of possible tags, bool `[B, T, K]`: the result is then
+    whether any choice of tags has no forbidden step. `allowed` is a table from
+    `checked_transitions`.
     """
     size = len(allowed) - 2
     zeros = tf.zeros([size, size]), tf.zeros([size]), tf.zeros([size])
+    if tags.dtype.is_bool:
+        impossible = float("-inf")
+        emissions = tf.where(tags, 0.0, impossible)
+        scores = constrained(zeros, allowed, impossible)
+        return chain.log_normalizer(emissions, mask, *scores) > impossible
     emissions = tf.zeros([*tf.unstack(tf.shape(tags)), size])
     return chain.path_score(emissions, tags, mask, *constrained(zeros, allowed, 1.0)) == 0.0
 
@@ -116,11 +123,11 @@ def partial_log_likelihood(emissions, allowed_tags, mask, scores):
 
 
 def check_weights_of_soft(weights):
-    """Raises a ValueError if `sample_weight` for soft labels does not have the shape `[B]`."""
+    """Raises a ValueError if the weights for soft labels or sets of tags are not `[B]`."""
     if weights.shape.rank != 1:
         raise ValueError(
-            f"`sample_weight` must have the shape [B] with soft labels; got {weights.shape}. "
-            "For weights of tokens, pass a tag id for each token instead of soft labels."
+            "`sample_weight` must have the shape [B] with soft labels or sets of tags; got "
+            f"{weights.shape}. For weights of tokens, pass a tag id for each token."
         )
 
 
@@ -128,8 +135,10 @@ def weighted_loss(emissions, tags, mask, weights, gold_scores, scores):
     """Computes the sum of negative log-likelihoods, weighted by sentence or by token.
 
     The result is a float32 scalar. `weights` are `[B]` or `[B, T]`. `tags` are int32 `[B, T]` or,
-    with weights of sentences, float32 `[B, T, K]`.
+    with weights of sentences, float32 or bool `[B, T, K]`.
     """
+    if tags.dtype.is_bool:
+        return -tf.reduce_sum(weights * partial_log_likelihood(emissions, tags, mask, scores))
     function = log_likelihood if weights.shape.rank == 1 else token_log_likelihood
     function = soft_log_likelihood if tags.dtype.is_floating else function
     return -tf.reduce_sum(weights * function(emissions, tags, mask, gold_scores, scores))

@@ -76,6 +76,13 @@ def is_soft(targets):
     return rank == 3 and dtype is not None and tf.as_dtype(dtype).is_floating
 
 
+def is_partial(targets):
+    """Returns True for targets that are sets of possible tags, bool `[B, T, K]`."""
+    dtype = getattr(targets, "dtype", None)
+    rank = len(getattr(targets, "shape", ()))
+    return rank == 3 and dtype is not None and tf.as_dtype(dtype).is_bool
+
+
 def checked_distributions(name, targets, shape, mask):
     """Returns distributions as float32 `[B, T, K]`, 0 where masked; checks that they sum to 1."""
     targets = tf.cast(targets, "float32")

@@ -13,6 +13,8 @@ from tfreps._src.text.tags import tag_schemes, tag_sequences
 from tfreps._src.text.tags.tag_schemes import Scheme
 
 Word = Literal["tag", "label"]
+SEPARATOR = "|"  # separates the possible tags of a token
+ANY = "_"  # stands for all tags
 
 
 class TagSet:
@@ -143,17 +145,51 @@ class TagSet:
             ValueError: If `names` is a string, or a name is not in the list.
         """
         names = as_list("`names`", names, f"{self.word}s")
-        try:
-            return [self._ids[name] for name in names]
-        except KeyError:
-            new = next(i for i, name in enumerate(names) if name not in self._ids)
+        return [self._id(name, i, source, line) for i, name in enumerate(names)]
+
+    def encode_partial(
+        self,
+        names: Sequence[str],
+        source: str | None = None,
+        line: int | Sequence[int] | None = None,
+    ) -> np.ndarray:
+        """Returns the possible tags of each token of a partly tagged sentence.
+
+        Args:
+            names: sequence of str. For each token, a tag; several tags, separated by `|`; or `_` if
+                the tag is unknown.
+            source, line: As in `encode`.
+
+        Returns:
+            NumPy array, bool `[T, K]`. True for the possible tags of each token.
+
+        Raises:
+            ValueError: If `names` is a string, or a name is not in the list.
+
+        Example:
+            >>> TagSet(["O", "B-PER", "I-PER"], "bio").encode_partial(["O|B-PER", "_"]).tolist()
+            [[True, True, False], [True, True, True]]
+        """
+        names = as_list("`names`", names, f"{self.word}s")
+        possible = np.zeros([len(names), len(self)], bool)
+        for token, name in enumerate(names):
+            ids = [self._id(each, token, source, line) for each in possible_names(name)]
+            possible[token, ids or slice(None)] = True
+        return possible
+
+    def _id(
+        self, name: str, position: int, source: str | None, line: int | Sequence[int] | None
+    ) -> int:
+        """Returns the id of the tag at a position of a sentence, or of a label."""
+        if name in self._ids:
+            return self._ids[name]
         source = source or f"{self.word}s"
-        where = tag_sequences.place(source, line, new)
+        where = tag_sequences.place(source, line, position)
         if self.word != "tag" and isinstance(line, int):
             where = f"{source}, line {line}"
         known = ", ".join(self.names[:30]) + (", ..." if len(self) > 30 else "")
         raise ValueError(
-            f"{where}: the {self.word} {names[new]!r} is not one of the {len(self)} "
+            f"{where}: the {self.word} {name!r} is not one of the {len(self)} "
             f"{self.word}s that the model knows ({known}). Correct the {self.word}, remove the "
             f"example, or train on text that has this {self.word}."
         )
@@ -174,6 +210,11 @@ class TagSet:
         `tags.allowed_transitions` describes the array.
         """
         return tag_schemes.allowed_transitions(self.names, self.scheme)
+
+
+def possible_names(name: str) -> list[str]:
+    """Returns the tags in a name such as `"B-PER|O"`; none for `"_"`, which stands for all tags."""
+    return [] if name == ANY else name.split(SEPARATOR)
 
 
 def _check_names(names: list[str], scheme: Scheme | None, source: str, word: Word) -> None:
