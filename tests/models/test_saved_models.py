@@ -1,4 +1,4 @@
-"""Tests that `load_model` opens the models of all programs after `import tfreps.models`."""
+"""Tests that `load_model` opens the models of all programs in a new process."""
 
 import json
 import subprocess
@@ -17,12 +17,18 @@ from tfreps.optimizers import FusedAdam, LinearWarmup, TF1Adagrad
 from tfreps.training.loop.optimizer import make_optimizer
 
 # Loads each compiled model and prints its contents as one line of JSON.
-LOADED = """
-import json, pathlib, re, sys
+IMPORTS = {
+    "keras first": "import keras, tfreps",
+    "tfreps first": """
 import tfreps
 assert "tensorflow" not in sys.modules and "keras" not in sys.modules
 import keras
 import tfreps.models
+""",
+}
+LOADED = """
+import json, pathlib, re, sys
+{imports}
 
 registers = re.compile("^@keras.saving.register_keras_serializable", re.MULTILINE)
 files = [path for path in pathlib.Path("tfreps").rglob("*.py")]
@@ -86,7 +92,8 @@ def numbers(model):
 
 
 @pytest.mark.slow
-def test_every_kind_of_run_in_a_fresh_process(models, tmp_path):
+@pytest.mark.parametrize("imports", IMPORTS.values(), ids=IMPORTS)
+def test_every_kind_of_run_in_a_fresh_process(imports, models, tmp_path):
     expected, paths = [], []
     for name, model in models.items():
         optimizer = type(getattr(model, "optimizer", None)).__name__
@@ -94,7 +101,7 @@ def test_every_kind_of_run_in_a_fresh_process(models, tmp_path):
         paths.append(tmp_path / f"{name}.keras")
         model.save(paths[-1])
     process = subprocess.run(
-        [sys.executable, "-c", LOADED, *map(str, paths)],
+        [sys.executable, "-c", LOADED.replace("{imports}", imports), *map(str, paths)],
         cwd=CHECKOUT, capture_output=True, text=True, timeout=300,
     )  # fmt: skip
     assert process.returncode == 0, process.stderr[-2000:]
