@@ -38,15 +38,16 @@ ITSELF = "computes its loss itself: call `compile\\(optimizer\\)`"
 OWN_METRICS = "omit the argument, and compute other metrics from the output of `predict`"
 IN_FEATURES = "targets and their weights are part of the features"
 NO_LOSS = "An HMMTagger has no loss, .* Train it with `fit_counts`"
-COMPILE = {
+COMPILED = {
     "loss": ("mse", ITSELF),
     "loss_weights": ([1.0], ITSELF),
-    "metrics": (["accuracy"], OWN_METRICS),
     "weighted_metrics": (["accuracy"], OWN_METRICS),
 }
+COMPILE = {**COMPILED, "metrics": (["accuracy"], OWN_METRICS)}
+GIVEN = {**COMPILED, "metrics": (["accuracy"], None)}
 OTHER = {
     "Tagger": {
-        "compile": COMPILE,
+        "compile": GIVEN,
         "fit": {
             "y": (Y, None),
             "class_weight": ({0: 1, 1: 1, 2: 100}, r"`sample_weight` of shape \[B, T\]"),
@@ -55,7 +56,7 @@ OTHER = {
         "evaluate": {"y": (Y, None), "sample_weight": (np.ones(4), None)},
     },
     "Classifier": {
-        "compile": COMPILE,
+        "compile": GIVEN,
         "fit": {
             "y": (Y[:, 0], None),
             "class_weight": ({0: 1.0, 1: 2.0}, None),
@@ -147,8 +148,8 @@ def test_an_argument_that_does_not_apply(name, method, argument, value, message)
 
 def test_arguments_by_position():
     model, _ = make("Tagger")
-    with pytest.raises(ValueError, match="`metrics` must be None"):
-        model.compile("sgd", None, None, ["accuracy"])
+    with pytest.raises(ValueError, match="`loss` must be None"):
+        model.compile("sgd", "mse", None, ["accuracy"])
     model.compile("sgd")
     with pytest.raises(ValueError, match="`class_weight` must be None"):
         model.train_on_batch(X, Y, None, {0: 1.0, 1: 5.0})

@@ -20,6 +20,7 @@ from tfreps._src.layers.pooling import POOLINGS as LAYER_POOLINGS
 from tfreps._src.layers.pooling import Pooling
 from tfreps._src.metrics.auc import AUC
 from tfreps._src.metrics.sentence_loss import SentenceLoss
+from tfreps._src.models.given_metrics import GivenMetrics
 from tfreps._src.models.keras_encoder import check_masks, encoded, width_of
 from tfreps._src.models.linear_encoder import LinearEncoder
 from tfreps._src.models.own_loss import METRICS, OWN_LOSS, checked_y, mean_of_rows, with_penalty
@@ -30,7 +31,7 @@ POOLINGS = *LAYER_POOLINGS, "pooled_output"
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class Classifier(WholeModel, keras.Model):
+class Classifier(GivenMetrics, WholeModel, keras.Model):
     """Text classifier: an encoder, pooling and a softmax over labels.
 
         v = pool(sequence_output)       (or the encoder's own `pooled_output`)
@@ -78,7 +79,9 @@ class Classifier(WholeModel, keras.Model):
     `[B]` as a third item. The logs contain `loss` (the mean loss of the texts; see `SentenceLoss`),
     `accuracy` and, with two labels, `auc`, for which the second label is the positive one. As in
     Keras, weighted losses are divided by the number of texts. Accuracy and AUC exclude texts of
-    weight 0 and count all others equally.
+    weight 0 and count all others equally. So do the Keras metrics of `compile(metrics=[...])`,
+    which are called with the labels `[B]` and the probabilities `[B, N]`. A dict, such as
+    `{"logits": "accuracy"}`, has metrics of the outputs of a call.
 
     Masking: padding has no influence. For a text without tokens, the pooled vector is zero; with
     `pooling="pooled_output"`, it is the pooled output that the encoder returns for such a text.
@@ -293,7 +296,16 @@ class Classifier(WholeModel, keras.Model):
         if self.auc is not None:
             scores = y_pred["logits"][:, 1] - y_pred["logits"][:, 0]
             self.auc.update_state(y, scores, sample_weight=sample_weight)
+        for metric in self._given_metrics:
+            if metric.name not in self._own_metrics:
+                metric.update_state(y, y_pred["probabilities"], sample_weight=sample_weight)
         return super().compute_metrics(x, y, y_pred, sample_weight)
+
+    @property
+    def _own_metrics(self) -> dict[str, keras.Metric]:
+        """Metrics of the model itself, by name: `accuracy` and, with two labels, `auc`."""
+        own = [self.accuracy] if self.auc is None else [self.accuracy, self.auc]
+        return {metric.name: metric for metric in own}
 
     def predict_step(self, data: Any) -> Outputs:
         outputs = self(keras.utils.unpack_x_y_sample_weight(data)[0])

@@ -17,23 +17,17 @@ from tfreps._src.files.argument_checks import (
 from tfreps._src.layers.crf import CRF
 from tfreps._src.layers.ops import chain, crf_loss
 from tfreps._src.layers.ops.annotations import Array, Features, Outputs
-from tfreps._src.layers.ops.masks import check_shape, is_soft
+from tfreps._src.layers.ops.masks import check_shape
 from tfreps._src.layers.ops.matmul import matmul
 from tfreps._src.metrics.sentence_loss import SentenceLoss
 from tfreps._src.metrics.span_f1 import SpanF1
 from tfreps._src.metrics.token_accuracy import TokenAccuracy
 from tfreps._src.models.keras_encoder import check_masks, encoded, width_of
 from tfreps._src.models.linear_encoder import LinearEncoder
-from tfreps._src.models.own_loss import OWN_LOSS, with_penalty
+from tfreps._src.models.own_loss import OWN_LOSS
 from tfreps._src.models.preset_methods import FILES, Model, read_files
 from tfreps._src.models.sentence_tagger import SentenceTagger
-from tfreps._src.models.tag_targets import (
-    checked_tags,
-    cross_entropy,
-    loss_of_allowed,
-    token_nll,
-    update_metrics,
-)
+from tfreps._src.models.tag_training import TagTraining, token_nll
 from tfreps._src.models.whole_model import WholeModel
 from tfreps._src.text.tags.tag_schemes import Scheme, allowed_transitions
 
@@ -42,7 +36,7 @@ CONSTRAIN = "both", "decode", "none"
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class Tagger(SentenceTagger, WholeModel, keras.Model):
+class Tagger(SentenceTagger, TagTraining, WholeModel, keras.Model):
     """Sequence tagger: an encoder, a dense layer and a CRF or a softmax.
 
         emissions_t = dropout(sequence_output_t) @ kernel + bias [+ linear_t]
@@ -108,11 +102,15 @@ class Tagger(SentenceTagger, WholeModel, keras.Model):
     `[B]`. Training logs `loss`, which is divided by the number of sentences, not by the sum of
     their weights, as in Keras. It leaves out sentences whose tags contain a transition that the
     CRF's loss forbids, because no weights make these tags possible; such sentences still contribute
-    to the gradient. Evaluation also decodes the sentences and logs the `accuracy` over tokens and,
-    with a scheme, `span_f1`, for which probabilities are replaced with the most probable tag. Both
-    metrics count all real tokens, whatever their weights are. In partly tagged sentences,
-    `accuracy` counts only tokens with a single possible tag, and `span_f1` only sentences in which
-    all tokens have one.
+    to the gradient.
+
+    Metrics: evaluation decodes the sentences and logs the `accuracy` over tokens and, with a
+    scheme, `span_f1`. Probabilities are replaced with the most probable tag. In partly tagged
+    sentences, only tokens with a single possible tag count, and for `span_f1` only sentences in
+    which all tokens have one. Weights have no influence. The names `"accuracy"` and `"span_f1"` in
+    `compile(metrics=[...])` log these metrics in training, too, which then decodes every batch. All
+    other metrics in this list are called with the tag ids and the best tags, both int `[B, T]`, and
+    the mask of the tokens that count as weights, like `keras.metrics.Accuracy`.
 
     Raises:
         ValueError: If a tag does not belong to the scheme or is repeated, an option is invalid, or
@@ -373,46 +371,6 @@ class Tagger(SentenceTagger, WholeModel, keras.Model):
                 `model.safetensors.index.json`.
         """
         FILES["save_pretrained"](self, folder)
-
-    def compute_loss(
-        self,
-        x: Any = None,
-        y: Any = None,
-        y_pred: Any = None,
-        sample_weight: tf.Tensor | None = None,
-        training: bool = True,
-    ) -> tf.Tensor:
-        emissions = y_pred["emissions"]
-        mask = y_pred["mask"]
-        if sample_weight is not None and tf.convert_to_tensor(sample_weight).shape.rank is None:
-            # Keras traces one function for weights [B] and [B, T] in different calls.
-            sample_weight = tf.reshape(sample_weight, [tf.shape(mask)[0], -1])
-            sample_weight = tf.broadcast_to(sample_weight, tf.shape(mask))
-        y = checked_tags(y, emissions, mask)
-        if not training:
-            tags, _ = self.decode(y_pred)
-            update_metrics(self.test_metrics, y, tags, mask)
-        if self.use_crf:
-            loss = self.crf.loss(emissions, y, mask, sample_weight)
-        else:
-            loss = cross_entropy(emissions, y, mask, sample_weight)
-        logged = None
-        forbids = self.constrain == "both" and self.crf.allowed_transitions is not None
-        if self.use_crf and forbids and not is_soft(y):
-            logged = loss_of_allowed(self.crf, loss, emissions, y, mask, sample_weight)
-        return with_penalty(self, loss, tf.shape(y)[0], x, logged)
-
-    def compute_metrics(
-        self, x: Any, y: Any, y_pred: Any, sample_weight: tf.Tensor | None = None
-    ) -> dict[str, tf.Tensor]:
-        results = super().compute_metrics(x, y, y_pred, sample_weight)
-        for metric in self.test_metrics:  # `test_step` adds them; training does not decode
-            results.pop(metric.name)
-        return results
-
-    def test_step(self, data: Any) -> dict[str, tf.Tensor]:
-        logs = super().test_step(data)
-        return {**logs, **{metric.name: metric.result() for metric in self.test_metrics}}
 
     def _frozen_by_options(self):
         """Returns a list with the CRF if it is not used, so that its transitions stay zero."""

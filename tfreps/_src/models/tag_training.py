@@ -1,11 +1,74 @@
-"""Targets of taggers: tag ids, probabilities of tags, or sets of possible tags."""
+"""TagTraining: the loss and the metrics of a tagger, for all kinds of targets."""
 
+from typing import Any
+
+import keras
 import tensorflow as tf
 
 from tfreps._src.layers.ops import crf_loss
 from tfreps._src.layers.ops.masks import check_shape, checked_distributions, is_partial, is_soft
 from tfreps._src.metrics.span_f1 import SpanF1
-from tfreps._src.models.own_loss import checked_y, mean_of_rows
+from tfreps._src.models.given_metrics import GivenMetrics
+from tfreps._src.models.own_loss import checked_y, mean_of_rows, with_penalty
+
+
+class TagTraining(GivenMetrics):
+    """Mixin for `Tagger` with the computations of `fit` and `evaluate`.
+
+    Targets are tag ids, probabilities of tags, or sets of possible tags.
+    """
+
+    def compute_loss(
+        self,
+        x: Any = None,
+        y: Any = None,
+        y_pred: Any = None,
+        sample_weight: tf.Tensor | None = None,
+        training: bool = True,
+    ) -> tf.Tensor:
+        emissions = y_pred["emissions"]
+        mask = y_pred["mask"]
+        if sample_weight is not None and tf.convert_to_tensor(sample_weight).shape.rank is None:
+            # Keras traces one function for weights [B] and [B, T] in different calls.
+            sample_weight = tf.reshape(sample_weight, [tf.shape(mask)[0], -1])
+            sample_weight = tf.broadcast_to(sample_weight, tf.shape(mask))
+        y = checked_tags(y, emissions, mask)
+        measured = self._measured(training)
+        if measured:
+            tags, _ = self.decode(y_pred)
+            update_metrics(measured, y, tags, mask)
+        if self.use_crf:
+            loss = self.crf.loss(emissions, y, mask, sample_weight)
+        else:
+            loss = cross_entropy(emissions, y, mask, sample_weight)
+        logged = None
+        forbids = self.constrain == "both" and self.crf.allowed_transitions is not None
+        if self.use_crf and forbids and not is_soft(y):
+            logged = loss_of_allowed(self.crf, loss, emissions, y, mask, sample_weight)
+        return with_penalty(self, loss, tf.shape(y)[0], x, logged)
+
+    def compute_metrics(
+        self, x: Any, y: Any, y_pred: Any, sample_weight: tf.Tensor | None = None
+    ) -> dict[str, tf.Tensor]:
+        results = super().compute_metrics(x, y, y_pred, sample_weight)
+        for metric in self.test_metrics:
+            if metric not in self._given_metrics:  # `test_step` adds it; training does not decode
+                results.pop(metric.name)
+        return results
+
+    def test_step(self, data: Any) -> dict[str, tf.Tensor]:
+        logs = super().test_step(data)
+        return {**logs, **{metric.name: metric.result() for metric in self.test_metrics}}
+
+    @property
+    def _own_metrics(self) -> dict[str, keras.Metric]:
+        """Metrics of the model itself, by name: `accuracy` and, with a scheme, `span_f1`."""
+        return {metric.name: metric for metric in self.test_metrics}
+
+    def _measured(self, training):
+        """Returns the metrics that are updated in training or in evaluation."""
+        own = [] if training else self.test_metrics
+        return [*own, *(metric for metric in self._given_metrics if metric not in own)]
 
 
 def checked_tags(y, emissions, mask):
