@@ -19,7 +19,7 @@ def export_saved_model(model, folder, signatures, verbose=None):
     """
     serve = tf.function(lambda *inputs: model._served(*inputs), autograph=False)
     first, *_ = [serve.get_concrete_function(*specs) for specs in signatures]
-    flat = tf.function(lambda *inputs: _flat(first(*inputs)), signatures[0], autograph=False)
+    flat = tf.function(lambda *inputs: flat_outputs(first(*inputs)), signatures[0], autograph=False)
     saved = tf.train.Checkpoint()  # a saved object needs attributes, which a `Checkpoint` can have
     saved.serve = serve
     for kind in "variables", "trainable_variables", "non_trainable_variables":
@@ -41,7 +41,7 @@ def check_keeps_no_state(model):
             )
 
 
-def _flat(outputs):
+def flat_outputs(outputs):
     """Converts outputs to the form that signatures require: a dict or a list of tensors."""
     if not isinstance(outputs, dict):
         return tf.nest.flatten(outputs)

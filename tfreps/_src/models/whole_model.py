@@ -119,8 +119,9 @@ class WholeModel(PresetMethods, TrainingMethods, Configurable):
 
         Args:
             filepath: str. Folder of the SavedModel. An existing SavedModel is replaced.
-            format: str. `"tf_saved_model"` or another export format of Keras.
-                Defaults to `"tf_saved_model"`.
+            format: str. `"tf_saved_model"` or another export format of Keras, except `"onnx"` and
+                `"litert"`, which `tfreps.export.write_model` writes. Defaults to
+                `"tf_saved_model"`.
             verbose: bool. Whether to print the path and the inputs. If `None` (the default), they
                 are printed.
             input_signature: list with a structure of `tf.TensorSpec` or `keras.InputSpec` for each
@@ -137,6 +138,12 @@ class WholeModel(PresetMethods, TrainingMethods, Configurable):
             signatures = [[specs] for specs in self._input_signatures()]
         else:
             signatures = [tf.nest.map_structure(tensor_spec, list(input_signature))]
+        if format in ("onnx", "litert"):
+            raise ValueError(
+                f"The format {format!r} is written by another function: call `tfreps.export."
+                f"write_model(model, {str(filepath)!r}, {format!r})` or, for a model that reads "
+                "text, `tfreps.export.write_portable_export`."
+            )
         if format != "tf_saved_model":
             kwargs["input_signature"] = signatures[0]
             return super().export(filepath, format=format, verbose=verbose, **kwargs)
