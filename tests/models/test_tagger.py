@@ -242,6 +242,27 @@ def test_wrong_options(options, message):
         Tagger(embedder, **{"tags": TAGS, "scheme": "bio", **options})
 
 
+def test_initializers_regularizers_and_own_transitions():
+    allowed = np.ones([5, 5], bool)
+    allowed[:, 0] = False  # no O
+    model = make(
+        allowed_transitions=allowed,
+        kernel_initializer="ones",
+        kernel_regularizer=keras.regularizers.L2(0.5),
+        transition_initializer=keras.initializers.Constant(2.0),
+        score_regularizer="l1",
+    )
+    np.testing.assert_array_equal(model.crf.transitions, np.full([3, 3], 2.0))
+    assert_close(sum(model.losses), 0.5 * 24 * 3 + 0.01 * 9 * 2.0)
+    tags, _ = model.decode({"token_ids": sentences(8)[0]}, padded=False)
+    assert {tag for row in tags for tag in row} <= {1, 2}
+    assert [len(row) for row in tags] == (sentences(8)[0] > 0).sum(-1).tolist()
+    copy = Tagger.from_config(model.get_config())
+    np.testing.assert_array_equal(copy.crf.transitions, model.crf.transitions)
+    np.testing.assert_array_equal(copy.crf.allowed_transitions, allowed)
+    assert_close(sum(copy.losses), sum(model.losses))
+
+
 def test_an_encoder_without_a_width():
     with pytest.raises(ValueError, match="got a Dense, in which no such output"):
         Tagger(keras.layers.Dense(3), TAGS)

@@ -20,14 +20,15 @@ from tfreps._src.layers.ops.hidden_masks import check_mask_of, hidden_mask
 from tfreps._src.layers.ops.learning_rates import ScoreRegularizer, times
 from tfreps._src.layers.ops.masks import (
     check_shape,
-    checked_distributions,
+    checked_tag_values,
     checked_targets,
     full_mask,
-    is_partial,
-    is_soft,
+    has_tag_values,
+    unpadded,
 )
 
 CONSTRAIN = ("both", "decode")
+REDUCTIONS = "mean", "sum", "token_mean", "none"
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
@@ -254,6 +255,7 @@ class CRF(Configurable, keras.layers.Layer):
         tags: Array,
         mask: Array | None = None,
         sample_weight: Array | None = None,
+        reduction: Literal["mean", "sum", "token_mean", "none"] = "mean",
     ) -> tf.Tensor:
         """Computes the negative log-likelihood, averaged over the sentences of the batch.
 
@@ -281,14 +283,21 @@ class CRF(Configurable, keras.layers.Layer):
         Args:
             emissions: The `inputs` of a call of the layer.
             tags, mask, sample_weight: As in a call of the layer.
+            reduction: str. `"mean"` divides the sum over the sentences by their number B,
+                `"token_mean"` by the number of real tokens, and `"sum"` by nothing; `"none"`
+                returns the loss of each sentence. Weights do not change the divisor. Defaults to
+                `"mean"`.
 
         Returns:
-            float32 scalar, in nats.
+            float32 scalar, in nats; `[B]` for `"none"`.
         """
+        check_choice(REDUCTIONS, reduction=reduction)
         emissions, mask = self._given(emissions, mask)
         batch = tf.shape(emissions)[0]
-        weights = tf.ones([batch]) if sample_weight is None else sample_weight
-        weights = tf.cast(weights, "float32") / tf.cast(tf.maximum(batch, 1), "float32")
+        weights = tf.cast(tf.ones([batch]) if sample_weight is None else sample_weight, "float32")
+        if reduction in ("mean", "token_mean"):
+            count = batch if reduction == "mean" else tf.math.count_nonzero(mask, dtype="int32")
+            weights /= tf.cast(tf.maximum(count, 1), "float32")
         if weights.shape.rank not in (1, 2):
             raise ValueError(
                 f"`sample_weight` must have the shape [B] or [B, T]; got shape {weights.shape}."
@@ -296,16 +305,15 @@ class CRF(Configurable, keras.layers.Layer):
         axes = "[B] or [B, T]"
         rank = weights.shape.rank
         check_shape("sample_weight", weights, emissions.shape[:rank], axes)
-        if is_soft(tags):
+        if has_tag_values(tags):
             check_weights_of_soft(weights)
-            tags = checked_distributions("tags", tags, emissions.shape, mask)
-        elif is_partial(tags):
-            check_weights_of_soft(weights)
-            tags = tf.convert_to_tensor(tags)
-            check_shape("tags", tags, emissions.shape, "[B, T, K]")
+            tags = checked_tag_values("tags", tags, emissions.shape, mask)
         else:
             tags = self._checked_tags(tags, emissions, mask)
         compile_it = self._compiles(is_loss=True)
+        if reduction == "none":
+            inputs = emissions, tags, mask, weights
+            return crf_loss.run(crf_loss.sentence_losses, compile_it, inputs, self._loss_scores())
         run = crf_loss.compiled_weighted_loss if compile_it else crf_loss.weighted_loss
         return run(emissions, tags, mask, weights, *self._loss_scores())
 
@@ -370,7 +378,8 @@ class CRF(Configurable, keras.layers.Layer):
         mask: Array | None = None,
         k: int | None = None,
         jit_compile: JitCompile | None = None,
-    ) -> tuple[tf.Tensor, tf.Tensor]:
+        padded: bool = True,
+    ) -> tuple[tf.Tensor | list, tf.Tensor]:
         """Returns the best sequence of tags (Viterbi), or the `k` best sequences.
 
         Args:
@@ -380,6 +389,9 @@ class CRF(Configurable, keras.layers.Layer):
                 without the axis `k`. Defaults to `None`.
             jit_compile: bool or `"auto"`. Whether to compile with XLA. If `None`, the option of the
                 layer is used. Defaults to `None`.
+            padded: bool. If `False`, `tags` is a list of lists of int with the tags of the real
+                tokens only; with `k`, it has `k` such lists for each sentence. Only eager calls can
+                return lists. Defaults to `True`.
 
         Returns:
             Tuple `(tags, score)`. `tags` is int32 `[B, T]`: the best sequence, 0 where masked.
@@ -391,8 +403,12 @@ class CRF(Configurable, keras.layers.Layer):
             ValueError: If `k` is below 1.
         """
         if k is None:
-            return self._inferred(chain.viterbi, emissions, mask, jit_compile)
-        return self._inferred(chain.k_best, emissions, mask, jit_compile, k=int(k))
+            tags, score = self._inferred(chain.viterbi, emissions, mask, jit_compile)
+        else:
+            tags, score = self._inferred(chain.k_best, emissions, mask, jit_compile, k=int(k))
+        if not padded:
+            tags = unpadded(tags, full_mask(mask, tf.convert_to_tensor(emissions)))
+        return tags, score
 
     def marginals(
         self, emissions: Array, mask: Array | None = None, jit_compile: JitCompile | None = None

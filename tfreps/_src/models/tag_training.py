@@ -6,7 +6,7 @@ import keras
 import tensorflow as tf
 
 from tfreps._src.layers.ops import crf_loss
-from tfreps._src.layers.ops.masks import check_shape, checked_distributions, is_partial, is_soft
+from tfreps._src.layers.ops.masks import checked_tag_values, has_tag_values, is_partial, is_soft
 from tfreps._src.metrics.span_f1 import SpanF1
 from tfreps._src.models.given_metrics import GivenMetrics
 from tfreps._src.models.own_loss import checked_y, mean_of_rows, with_penalty
@@ -76,12 +76,8 @@ def checked_tags(y, emissions, mask):
 
     Tag ids become int32 `[B, T]`, probabilities float32 `[B, T, K]`, and sets bool `[B, T, K]`.
     """
-    if is_soft(y):
-        return checked_distributions("y", y, emissions.shape, mask)
-    if is_partial(y):
-        y = tf.convert_to_tensor(y)
-        check_shape("y", y, emissions.shape, "[B, T, K]")
-        return y
+    if has_tag_values(y):
+        return checked_tag_values("y", y, emissions.shape, mask)
     return checked_y(y, mask.shape, "[B, T]", emissions.shape[-1], mask)
 
 

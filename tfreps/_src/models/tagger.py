@@ -16,7 +16,13 @@ from tfreps._src.files.argument_checks import (
 )
 from tfreps._src.layers.crf import CRF
 from tfreps._src.layers.ops import chain, crf_loss
-from tfreps._src.layers.ops.annotations import Array, Features, Outputs
+from tfreps._src.layers.ops.annotations import (
+    Array,
+    Features,
+    Initializer,
+    Outputs,
+    Regularizer,
+)
 from tfreps._src.layers.ops.masks import check_shape
 from tfreps._src.layers.ops.matmul import matmul
 from tfreps._src.metrics.sentence_loss import SentenceLoss
@@ -29,7 +35,8 @@ from tfreps._src.models.preset_methods import FILES, Model, read_files
 from tfreps._src.models.sentence_tagger import SentenceTagger
 from tfreps._src.models.tag_training import TagTraining, token_nll
 from tfreps._src.models.whole_model import WholeModel
-from tfreps._src.text.tags.tag_schemes import Scheme, allowed_transitions
+from tfreps._src.text.tags.tag_schemes import Scheme
+from tfreps._src.text.tags.tag_schemes import allowed_transitions as transitions_of_scheme
 
 Constrain = Literal["both", "decode", "none"]
 CONSTRAIN = "both", "decode", "none"
@@ -66,7 +73,7 @@ class Tagger(SentenceTagger, TagTraining, WholeModel, keras.Model):
             each token has a softmax of its own. Defaults to `True`.
         constrain: `"both"`, `"decode"` or `"none"`. Whether transitions that the scheme does not
             allow are forbidden in the CRF's loss and in decoding, in decoding only, or not at all.
-            Has no effect without a `scheme`. Defaults to `"both"`.
+            Has no effect if no transitions are forbidden. Defaults to `"both"`.
         dropout: float in [0, 1). Dropout rate of the encoder's output. Defaults to 0.5.
         transition_learning_rate_factor: float. Factor by which the learning rate of the CRF's
             scores is multiplied. Defaults to 1.0.
@@ -84,6 +91,16 @@ class Tagger(SentenceTagger, TagTraining, WholeModel, keras.Model):
             scores of `decode` and `log_normalizer`. It changes neither the tags nor the loss.
             `tfreps evaluate --fit-temperature` fits it to held-out data. Fit it again after further
             training. Defaults to 1.0.
+        allowed_transitions: bool, shape `[K + 2, K + 2]`. Transitions of your own, in the form of
+            `CRF`, which replace those of the scheme; `constrain` applies to them, too. If `None`
+            (the default), the scheme determines them.
+        kernel_initializer: str, config or Keras initializer of the dense layer. Defaults to
+            `"glorot_uniform"`.
+        kernel_regularizer: str, config or Keras regularizer of the dense layer. Defaults to `None`.
+        transition_initializer: str, config or Keras initializer of the CRF's transition scores.
+            `tagger.crf.set_scores` sets scores of your own. Defaults to `"zeros"`.
+        score_regularizer: str, config or Keras regularizer of all scores of the CRF. Defaults to
+            `None`.
 
     Call arguments:
         features: The features that the encoder reads, usually a dict.
@@ -161,6 +178,11 @@ class Tagger(SentenceTagger, TagTraining, WholeModel, keras.Model):
         crf_jit_compile: bool = False,
         linear: LinearEncoder | None = None,
         temperature: float = 1.0,
+        allowed_transitions: np.ndarray | Sequence[Sequence[bool]] | None = None,
+        kernel_initializer: Initializer = "glorot_uniform",
+        kernel_regularizer: Regularizer | None = None,
+        transition_initializer: Initializer = "zeros",
+        score_regularizer: Regularizer | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(autocast=False, **kwargs)
@@ -176,19 +198,32 @@ class Tagger(SentenceTagger, TagTraining, WholeModel, keras.Model):
         self.crf_jit_compile = crf_jit_compile
         self.linear = linear
         self.temperature = temperature
+        if allowed_transitions is not None:
+            allowed_transitions = crf_loss.checked_transitions(allowed_transitions, len(self.tags))
+        self.allowed_transitions = allowed_transitions
+        self.kernel_initializer = kernel_initializer
+        self.kernel_regularizer = kernel_regularizer
+        self.transition_initializer = transition_initializer
+        self.score_regularizer = score_regularizer
         _check(self)
         # Layers.
         shape = width_of(encoder), len(self.tags)
         if use_projection:
-            self.kernel = self._add("kernel", shape, "glorot_uniform")
+            self.kernel = self._add("kernel", shape, kernel_initializer)
+            self.kernel.regularizer = keras.regularizers.get(kernel_regularizer)
         self.bias = self._add("bias", shape[1:], "zeros")
         self.drop = keras.layers.Dropout(dropout, dtype="float32", name="drop")
-        is_free = scheme is None or constrain == "none"
+        if constrain == "none":
+            allowed_transitions = None
+        elif allowed_transitions is None and scheme is not None:
+            allowed_transitions = transitions_of_scheme(self.tags, scheme)
         self.crf = CRF(
             len(self.tags),
-            allowed_transitions=None if is_free else allowed_transitions(self.tags, scheme),
+            allowed_transitions=allowed_transitions,
             constrain="both" if constrain == "both" else "decode",
             transition_learning_rate_factor=transition_learning_rate_factor,
+            transition_initializer=transition_initializer,
+            score_regularizer=score_regularizer,
             jit_compile=crf_jit_compile,
             trainable=use_crf and self.trainable,  # without a CRF, the transition scores stay 0
             dtype="float32",
@@ -217,13 +252,17 @@ class Tagger(SentenceTagger, TagTraining, WholeModel, keras.Model):
             x += self.linear(features, training=training)["sequence_output"]
         return {"emissions": tf.where(tf.expand_dims(mask, -1), x, 0.0), "mask": mask}
 
-    def decode(self, features: Features, k: int | None = None) -> tuple[tf.Tensor, tf.Tensor]:
+    def decode(
+        self, features: Features, k: int | None = None, padded: bool = True
+    ) -> tuple[tf.Tensor | list, tf.Tensor]:
         """Returns the best sequences of tags and their scores.
 
         Args:
             features: The features, as passed to `call`, or the dict that `call` returned.
             k: int. Number of sequences. If `None` (the default), only the best sequence is
                 returned.
+            padded: bool. If `False`, `tags` is a list of lists of int with the tags of the real
+                tokens only, as in `CRF.decode`. Defaults to `True`.
 
         Returns:
             Tuple `(tags, scores)`. `tags` is int32 `[B, T]`, 0 on padding. `scores` is
@@ -234,7 +273,8 @@ class Tagger(SentenceTagger, TagTraining, WholeModel, keras.Model):
         Raises:
             ValueError: If `k` is below 1.
         """
-        tags, scores = self.crf.decode(*self._scores(features), k=k, jit_compile=False)
+        given = self._scores(features)
+        tags, scores = self.crf.decode(*given, k=k, jit_compile=False, padded=padded)
         return tags, scores / self.temperature
 
     def marginals(self, features: Features) -> tf.Tensor:

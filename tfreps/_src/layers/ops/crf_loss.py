@@ -131,17 +131,24 @@ def check_weights_of_soft(weights):
         )
 
 
-def weighted_loss(emissions, tags, mask, weights, gold_scores, scores):
-    """Computes the sum of negative log-likelihoods, weighted by sentence or by token.
+def sentence_losses(emissions, tags, mask, weights, gold_scores, scores):
+    """Computes the weighted negative log-likelihood of each sentence, float32 `[B]`.
 
-    The result is a float32 scalar. `weights` are `[B]` or `[B, T]`. `tags` are int32 `[B, T]` or,
-    with weights of sentences, float32 or bool `[B, T, K]`.
+    `weights` are `[B]` or `[B, T]`. `tags` are int32 `[B, T]` or, with weights of sentences,
+    float32 or bool `[B, T, K]`.
     """
     if tags.dtype.is_bool:
-        return -tf.reduce_sum(weights * partial_log_likelihood(emissions, tags, mask, scores))
-    function = log_likelihood if weights.shape.rank == 1 else token_log_likelihood
-    function = soft_log_likelihood if tags.dtype.is_floating else function
-    return -tf.reduce_sum(weights * function(emissions, tags, mask, gold_scores, scores))
+        return -weights * partial_log_likelihood(emissions, tags, mask, scores)
+    if weights.shape.rank == 2:
+        tokens = token_log_likelihood(emissions, tags, mask, gold_scores, scores)
+        return -tf.reduce_sum(weights * tokens, axis=1)
+    function = soft_log_likelihood if tags.dtype.is_floating else log_likelihood
+    return -weights * function(emissions, tags, mask, gold_scores, scores)
+
+
+def weighted_loss(*inputs):
+    """Computes the sum of the `sentence_losses`, a float32 scalar."""
+    return tf.reduce_sum(sentence_losses(*inputs))
 
 
 def compiled_weighted_loss(emissions, tags, mask, weights, gold_scores, scores):

@@ -1,5 +1,6 @@
 """Checks of masks, tags and other arguments that would otherwise give wrong results silently."""
 
+import numpy as np
 import tensorflow as tf
 
 
@@ -69,6 +70,15 @@ def checked_targets(name, ids, num_classes, mask=None):
     return after(check, ids)
 
 
+def unpadded(tags, mask):
+    """Returns tags `[B, T]` or `[B, k, T]` as nested lists of the real tokens. Only in eager mode.
+
+    The result is one list for each sentence or, for `k` paths, one list for each path of it.
+    """
+    rows = zip(np.asarray(tags), np.asarray(mask), strict=True)
+    return [row[..., real].tolist() for row, real in rows]
+
+
 def is_soft(targets):
     """Returns True for targets that are distributions, float `[B, T, K]`, instead of ids."""
     dtype = getattr(targets, "dtype", None)
@@ -81,6 +91,23 @@ def is_partial(targets):
     dtype = getattr(targets, "dtype", None)
     rank = len(getattr(targets, "shape", ()))
     return rank == 3 and dtype is not None and tf.as_dtype(dtype).is_bool
+
+
+def has_tag_values(targets):
+    """Returns True for targets with one value for each tag: distributions or sets of tags."""
+    return is_soft(targets) or is_partial(targets)
+
+
+def checked_tag_values(name, targets, shape, mask):
+    """Returns distributions as float32, or sets of tags as bool, `[B, T, K]`, after checking them.
+
+    `shape` is that of the emissions.
+    """
+    if is_soft(targets):
+        return checked_distributions(name, targets, shape, mask)
+    targets = tf.convert_to_tensor(targets)
+    check_shape(name, targets, shape, "[B, T, K]")
+    return targets
 
 
 def checked_distributions(name, targets, shape, mask):
