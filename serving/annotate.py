@@ -21,7 +21,7 @@ import sys
 
 from tfreps._src.cli.command import Command, Group
 from tfreps._src.cli.options import Option
-from tfreps._src.cli.progress import make_progress
+from tfreps._src.files.progress import make_progress
 
 RECORDS = "input_format=jsonl|parquet|avro|tfrecord"  # formats whose records have fields
 READING = {

@@ -18,8 +18,9 @@ import shlex
 from tfreps._src.cli.command import Command, Group
 from tfreps._src.cli.options import Option
 from tfreps._src.cli.output_checks import OVERWRITE, check_output
-from tfreps._src.cli.progress import make_progress, of_totals
+from tfreps._src.cli.progress import of_totals
 from tfreps._src.data.text_files import find_files, read_blocks
+from tfreps._src.files.progress import make_progress
 from tfreps._src.text.bert.character_tokens import count_tokens as count_characters
 from tfreps._src.text.unspaced import is_unspaced
 from tfreps.data import count_tokens

@@ -5,6 +5,8 @@ Texts are tokenized in the same way as in training (see --tokens of tfreps train
 
     {"text": "a fine hotel", "label": "good", "confidence": 0.8808,
      "probabilities": {"bad": 0.1192, "good": 0.8808}}
+
+Unless the labels are written to the terminal, standard error shows the progress and the time left.
 """
 
 import json
@@ -13,8 +15,12 @@ import sys
 from tfreps._src.cli.command import Command, Group
 from tfreps._src.cli.options import Option
 from tfreps._src.cli.output_checks import OUTPUT, OVERWRITE, check_output
-from tfreps._src.cli.progress import make_progress
-from tfreps._src.cli.text_streams import line_limit, read_texts
+from tfreps._src.cli.text_streams import (
+    count_lines,
+    line_limit,
+    make_text_progress,
+    read_texts,
+)
 from tfreps._src.files.atomic_files import written_whole
 from tfreps._src.runs.run_folder import run_files
 from tfreps.training.options.engine import ENGINE, needs_tensorflow
@@ -72,7 +78,7 @@ def classify(options):
     trained = load_kind("a classifier", options.model, options.engine)
     threshold = threshold_of(options, trained)
     write = {"tab": as_columns, "json": as_json_line}[options.output_format]
-    progress = make_progress("texts")
+    progress = make_text_progress("texts", count_lines(options.text), options.output)
     with written_whole(options.output) as file:
         for texts in read_texts(options.text, TEXTS_AT_ONCE, options.max_line_bytes):
             tokens = trained.tokenize(texts)

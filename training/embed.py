@@ -32,10 +32,11 @@ from tfreps._src.cli import bilm_options
 from tfreps._src.cli.command import Command, Group
 from tfreps._src.cli.options import Option
 from tfreps._src.cli.output_checks import OVERWRITE, check_overwrite
-from tfreps._src.cli.progress import make_progress, of_totals
+from tfreps._src.cli.progress import of_totals
 from tfreps._src.cli.tagged_files import COLUMNS, TEXT_OR_TAGGED, read_tagged_files
 from tfreps._src.data.text_files import stream_lines
 from tfreps._src.files.atomic_files import is_stream
+from tfreps._src.files.progress import make_progress
 from tfreps._src.runs.run_folder import run_files
 from tfreps.training.options.engine import ENGINE
 
@@ -406,7 +407,8 @@ def write(options, file, encoder, counts):
         if number < file.windows:
             skipped += sum(map(len, tokens))
         else:
-            progress = progress or make_progress("sentences", counts.total() - skipped)
+            left = counts.total() - skipped
+            progress = progress or make_progress("sentences", total_tokens=left)
             with file.open_window() as put:
                 for i, vectors in encoder.encode(tokens):
                     put(first + i, vectors)

@@ -18,8 +18,8 @@ import numpy as np
 from tfreps._src.cli import bilm_options
 from tfreps._src.cli.command import Command, Group
 from tfreps._src.cli.options import Option
-from tfreps._src.cli.progress import make_progress
 from tfreps._src.data.text_files import stream_lines
+from tfreps._src.files.progress import make_progress
 
 SHOWN = 3  # number of occurrences of the word whose neighbors are printed
 AROUND = 5  # number of words printed on each side

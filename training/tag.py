@@ -23,6 +23,8 @@ probabilities of the tags) have one entry per token.
 and ``end`` is exclusive. The ``text`` of a span is the part of the raw text, or the tokens joined
 by spaces if the input is tokenized. The ``confidence`` of a span is its posterior probability: the
 sum of the probabilities of all tag sequences that contain it.
+
+Unless the tags are written to the terminal, standard error shows the progress and the time left.
 """
 
 import json
@@ -30,9 +32,13 @@ import json
 from tfreps._src.cli.command import Command, Group
 from tfreps._src.cli.options import Option
 from tfreps._src.cli.output_checks import OUTPUT, OVERWRITE, check_output
-from tfreps._src.cli.progress import make_progress
 from tfreps._src.cli.tagged_files import TEXT_OR_TAGGED, as_in_training, read_tagged_files
-from tfreps._src.cli.text_streams import line_limit, read_texts
+from tfreps._src.cli.text_streams import (
+    count_lines,
+    line_limit,
+    make_text_progress,
+    read_texts,
+)
 from tfreps._src.files.atomic_files import written_whole
 from tfreps._src.runs.run_folder import run_files
 from tfreps.training.options.engine import ENGINE, needs_tensorflow
@@ -100,9 +106,10 @@ def tag(options):
 
     trained = load_kind("a tagger", options.model, options.engine)
     write = {"conll": as_columns, "json": as_json_line}[options.output_format]
-    progress = make_progress("sentences")
+    total, found = blocks(options, trained)
+    progress = make_text_progress("sentences", total, options.output)
     with written_whole(options.output) as file:
-        for places, texts in blocks(options, trained):
+        for places, texts in found:
             predictions = trained.tag(texts, places)
             file.writelines(map(write, predictions))
             if options.follow:
@@ -111,19 +118,25 @@ def tag(options):
 
 
 def blocks(options, trained):
-    """Yields tuples `(places, texts)`, one for each group of sentences.
+    """Returns the number of sentences, and an iterator of tuples `(places, texts)` of blocks.
 
-    `places` is a list of the locations of the sentences, such as `"a.txt, line 3"`. `texts` is a
-    list of raw texts or, for tokenized input, of lists of tokens.
+    The number is `None` if it is unknown. `places` is a list of the locations of the sentences,
+    such as `"a.txt, line 3"`. `texts` is a list of raw texts or, for tokenized input, of lists of
+    tokens.
     """
-    if options.input_format != "text":
-        kept = trained.run.options if trained.run else {}
-        sentences = read_tagged_files(options, options.text, "input_format", kept, read_tags=False)
-        for start in range(0, len(sentences), SENTENCES_AT_ONCE):
-            block = sentences[start : start + SENTENCES_AT_ONCE]
-            places = [f"{s.file}, line {s.line}" for s in block]
-            yield places, [s.tokens for s in block]
-        return
+    if options.input_format == "text":
+        return count_lines(options.text), blocks_of_lines(options)
+    kept = trained.run.options if trained.run else {}
+    sentences = read_tagged_files(options, options.text, "input_format", kept, read_tags=False)
+    starts = range(0, len(sentences), SENTENCES_AT_ONCE)
+    found = (sentences[start : start + SENTENCES_AT_ONCE] for start in starts)
+    return len(sentences), (
+        ([f"{s.file}, line {s.line}" for s in block], [s.tokens for s in block]) for block in found
+    )
+
+
+def blocks_of_lines(options):
+    """Yields a tuple `(places, texts)` for each block of lines of raw text."""
     name, line = "standard input" if options.text == "-" else options.text, 1
     at_once = 1 if options.follow else SENTENCES_AT_ONCE
     for texts in read_texts(options.text, at_once, options.max_line_bytes):

@@ -12,10 +12,10 @@ from tfreps import data
 from tfreps._src.cli.command import Command, Group
 from tfreps._src.cli.options import Option
 from tfreps._src.cli.output_checks import OVERWRITE, check_output
-from tfreps._src.cli.progress import make_progress
 from tfreps._src.data.labeled.labeled_texts import FORMATS
 from tfreps._src.data.text_files import read_lines
 from tfreps._src.files.atomic_files import written_whole
+from tfreps._src.files.progress import make_progress
 from tfreps._src.text.tokenizers import TOKENIZERS, blocks, tokenize
 from tfreps.training.options import labeled_texts
 

@@ -2,11 +2,12 @@
 
 import gzip
 import io
+import os
 import sys
 
 import pytest
 
-from tfreps._src.cli.text_streams import read_texts
+from tfreps._src.cli.text_streams import count_lines, make_text_progress, read_texts
 
 TEXT = "one two\n\n  drei vier \r\nλόγος"
 LINES = ["one two", "", "drei vier", "λόγος"]
@@ -84,3 +85,29 @@ def test_a_block_ends_with_its_characters(tmp_path):
     path = tmp_path / "a.txt"
     path.write_text("".join("x" * 100_000 + "\n" for _ in range(7)))
     assert [len(block) for block in read_texts(path, 1000)] == [3, 3, 1]
+
+
+@pytest.mark.parametrize("text", [TEXT, "", "\n", "a", "a\n\n"])
+def test_the_number_of_lines_is_that_of_the_lines_that_are_read(tmp_path, text):
+    (tmp_path / "a.txt").write_bytes(text.encode())
+    (tmp_path / "a.txt.gz").write_bytes(gzip.compress(text.encode()))
+    for path in tmp_path / "a.txt", tmp_path / "a.txt.gz":
+        assert count_lines(path) == len(read(path))
+
+
+def test_lines_of_a_stream_are_not_counted(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "damaged.gz").write_bytes(b"one\n")
+    for path in "-", tmp_path / "pipe", tmp_path / "absent", tmp_path, tmp_path / "damaged.gz":
+        assert count_lines(path) is None
+
+
+def test_results_on_a_terminal_show_the_progress_themselves(monkeypatch, capsys):
+    now = [0.0]
+    monkeypatch.setattr("tfreps._src.files.progress.time.monotonic", lambda: now[0])
+    for is_terminal, output, lines in (False, None, 1), (True, None, 0), (True, "out", 1):
+        monkeypatch.setattr(sys.stdout, "isatty", lambda found=is_terminal: found)
+        progress = make_text_progress("texts", 9, output)
+        now[0] += 100
+        progress(3)
+        assert capsys.readouterr().err.count(" left\n") == lines

@@ -1,6 +1,8 @@
 """Tests `tfreps classify` with all formats of input and output."""
 
 import gzip
+import importlib
+import itertools
 import json
 
 import pytest
@@ -36,6 +38,28 @@ def test_standard_input_a_file_and_a_packed_file(run, tmp_path):
     assert ask("classify", run, tmp_path / "a.txt") == expected()
     assert ask("classify", run, tmp_path / "a.txt.gz") == expected()
     assert ask("classify", run, stdin=b"") == ""
+
+
+@pytest.mark.parametrize("command, unit", [("classify", "texts"), ("tag", "sentences")])
+def test_the_time_left(run, tmp_path, capsys, monkeypatch, command, unit):
+    """Without a terminal, a line goes to standard error each minute; the results are the same."""
+    if command == "tag":
+        run = known_models.tagger_run(tmp_path / "tagger").path
+    path, now = tmp_path / "a.txt", itertools.count(0, 120.0)
+    path.write_text("Ada\n" * 2500)
+    module = importlib.import_module(f"tfreps.training.{command}")
+    at_once = {"classify": "TEXTS_AT_ONCE", "tag": "SENTENCES_AT_ONCE"}[command]
+    monkeypatch.setattr(module, at_once, 1000)
+    monkeypatch.setattr("tfreps._src.files.progress.time.monotonic", lambda: next(now))
+    assert main([command, str(run), str(path)]) == 0
+    out, err = capsys.readouterr()
+    lines = [line for line in err.splitlines() if " left" in line]
+    assert lines == [
+        f"1,000 {unit}, 1,000 tokens, 8 tokens/s, 3:00 left",
+        f"2,000 {unit}, 2,000 tokens, 8 tokens/s, 1:00 left",
+        f"2,500 {unit}, 2,500 tokens, 7 tokens/s, 0:00 left",
+    ]
+    assert len([line for line in out.splitlines() if line]) == 2500 and "left" not in out
 
 
 def test_json_lines_out(run):

@@ -5,6 +5,8 @@ import logging
 import os
 import sys
 
+from tfreps._src.files.progress import end_bar
+
 
 def prepare() -> None:
     """Connects closed streams to the null device, and makes standard output use UTF-8.
@@ -51,6 +53,7 @@ def drop_unwritable() -> list[str]:
 def say(text: str) -> None:
     """Prints a line to standard error, without raising an error if it cannot be written."""
     with contextlib.suppress(OSError, ValueError):
+        end_bar()
         print(text, file=sys.stderr)
 
 

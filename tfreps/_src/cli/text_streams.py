@@ -2,11 +2,13 @@
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
 from tfreps._src.cli.options import Option
+from tfreps._src.files.atomic_files import is_stream
 from tfreps._src.files.gzip_files import GZIP_ERRORS, damaged_gzip, open_unpacked
+from tfreps._src.files.progress import make_progress
 from tfreps._src.files.utf8_files import check_line_ends, decode_utf8
 
 SENTENCES = Option(
@@ -83,6 +85,34 @@ def text_lines(file: BinaryIO, name: str, max_line_bytes: int | None = None) -> 
                 yield decode_utf8(line, name, number).strip()
     except GZIP_ERRORS as error:
         raise damaged_gzip(name, error) from error
+
+
+def count_lines(path: str | os.PathLike[str]) -> int | None:
+    """Returns the number of lines of a file, or `None` for a stream or an unreadable file.
+
+    The lines of a stream, such as standard input or a pipe, can be read only once.
+    """
+    if not os.path.isfile(path) or is_stream(path):
+        return None
+    try:
+        with open_unpacked(path) as file:
+            count, last = 0, b"\n"
+            while block := file.read(1 << 20):
+                count, last = count + block.count(b"\n"), block[-1:]
+    except (*GZIP_ERRORS, OSError):  # `read_texts` reports them
+        return None
+    return count + (last != b"\n")
+
+
+def make_text_progress(
+    what: str, total: int | None, output: str | os.PathLike[str] | None
+) -> Callable[[int, int], None]:
+    """Returns a function that shows the progress of a command that writes a result per text.
+
+    It is called like that of `make_progress`. If the results are written to the terminal, nothing
+    is shown, because the results themselves show the progress there.
+    """
+    return make_progress(what, total, shown=output is not None or not sys.stdout.isatty())
 
 
 def _open(path) -> tuple[BinaryIO, str]:
