@@ -10,6 +10,8 @@ import tfreps
 from tests.closeness import assert_close
 from tests.convert.sentence_transformers_fixture import FOLDER, TEXTS
 from tfreps._src.convert.sentence_transformers import read_embedder, read_settings
+from tfreps._src.export.portable_model import portable_model
+from tfreps.export import open_for_export
 from tfreps.inference import TextEmbedder
 from tfreps.models import SentenceEmbedder, TokenEmbedder
 
@@ -60,6 +62,19 @@ def test_written_folders_and_presets_give_the_same(embedder, tmp_path):
         np.testing.assert_array_equal(model.weights[-1], embedder.model.weights[-1])
     card = (tmp_path / "written" / "README.md").read_text()
     assert "sentence-similarity" in card and "SentenceTransformer(" in card
+
+
+@pytest.mark.parametrize("kind", ["dot", "euclidean", None, ...])
+def test_the_similarity_is_the_one_that_the_folder_names(copy, kind, tmp_path):
+    folder, change = copy
+    change("config_sentence_transformers.json", similarity_fn_name=kind)
+    found, expected = tfreps.load(folder), kind if isinstance(kind, str) else "cosine"
+    assert found.similarity_fn_name == expected
+    found.save_pretrained(tmp_path / "written")
+    found.save_to_preset(tmp_path / "preset")
+    for name in "written", "preset":
+        assert tfreps.load(tmp_path / name).similarity_fn_name == expected
+    assert portable_model(open_for_export(found)).about["similarity_fn_name"] == expected
 
 
 def test_older_keys_and_places(copy):
@@ -155,6 +170,7 @@ def test_one_kind_of_pooling(copy):
         ("config_sentence_transformers.json", {"prompts": {"a": 1}}, "`prompts` must map names"),
         ("config_sentence_transformers.json", {"default_prompt_name": "x"}, "must be one of"),
         ("config_sentence_transformers.json", {"default_prompt_name": []}, "must be one of"),
+        ("config_sentence_transformers.json", {"similarity_fn_name": "x"}, "cosine, dot, .*'x'"),
         ("sentence_bert_config.json", {"max_seq_length": 1}, "an int of at least 3; got 1"),
         ("sentence_bert_config.json", {"max_seq_length": 99}, "99 pieces, .* only 24 positions"),
         (

@@ -105,7 +105,7 @@ def test_an_embedder(embedder, texts):
     expected = np.stack([embedder(text).vectors for text in TEXTS])
     for read in (embedder, embedder.embed):
         assert_close(read(texts()).vectors, expected)
-    cosines = embedder.similarities(texts(), iter(TEXTS))
+    cosines = embedder.similarity(texts(), iter(TEXTS))
     assert cosines.diagonal() == pytest.approx([1.0, 1.0])
 
 

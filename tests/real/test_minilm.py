@@ -36,7 +36,7 @@ def test_vectors_are_those_of_sentence_transformers(embedder):
         assert_close(embedder(text).vectors, vector, terms=TERMS)
     assert embedder.num_truncated == 2 and embedder.max_length == 256
     cosines = expected @ expected.T
-    assert_close(embedder.similarities(TEXTS, TEXTS), cosines, terms=TERMS)
+    assert_close(embedder.similarity(TEXTS, TEXTS), cosines, terms=TERMS)
     assert cosines[1, 2] > 0.6 > 0.2 > cosines[1, 3]
 
 
@@ -51,7 +51,7 @@ def test_the_commands_and_the_export(embedder, tmp_path, capsys):
     path.write_text("\n".join(TEXTS), encoding="utf-8")
     tfreps_command("embed", MODEL, path, "--output", vectors)
     assert_close(np.load(vectors), REFERENCE["vectors"], terms=TERMS)
-    tfreps_command("neighbors", MODEL, "--text", path, "--query", "a silent room", "--count", 1)
+    tfreps_command("search", path, "--query", "a silent room", "--model", MODEL, "--top", 1)
     assert TEXTS[2] in capsys.readouterr().out
     export = tmp_path / "exports" / "minilm"
     tfreps_command("export", MODEL, "--output", export)

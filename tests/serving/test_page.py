@@ -208,7 +208,7 @@ def test_similar_texts(server, open_page):
     shown = card(page, "embedder").locator("tbody tr")
     api.expect(shown).to_have_count(3, timeout=60_000)
     rows = [row.inner_text().split("\t") for row in shown.all()]
-    cosines = load(FOLDER / "model").similarities(texts[3:], texts[:3])[0]
+    cosines = load(FOLDER / "model").similarity(texts[3:], texts[:3])[0]
     order = np.argsort(-cosines)
     assert [row[1] for row in rows] == [texts[i] for i in order]
     assert [float(row[0]) for row in rows] == pytest.approx(cosines[order], abs=0.0006)

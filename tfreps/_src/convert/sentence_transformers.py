@@ -5,7 +5,7 @@ config.json, model.safetensors      the BERT model, here or in the folder of its
                                     folders have pytorch_model.bin instead, also for dense layers
 sentence_bert_config.json           max_seq_length, do_lower_case and processing_kwargs; for a
                                     DistilBERT, it can have the name sentence_distilbert_config.json
-config_sentence_transformers.json   prompts
+config_sentence_transformers.json   prompts, and the name of the similarity of two vectors
 1_Pooling/config.json               the kinds of pooling
 2_Dense/                            config.json and model.safetensors of a dense layer
 3_Normalize/                        no files
@@ -24,6 +24,7 @@ from tfreps._src.convert.array_files import write_folder
 from tfreps._src.convert.array_folders import open_folder
 from tfreps._src.convert.bert_checkpoint import read_encoder
 from tfreps._src.convert.bert_files import open_hugging_face
+from tfreps._src.convert.similarity_names import SIMILARITIES, Similarity
 from tfreps._src.convert.table import Row, check_arrays, read_rows, written_rows
 from tfreps._src.files.atomic_files import write_text
 from tfreps._src.files.json_files import read_json, read_json_list, write_json
@@ -71,12 +72,14 @@ class TextSettings(NamedTuple):
         lowercase: bool. Whether text is lowercased before it is split.
         prompts: dict from names to the texts that can be put in front of a text.
         default_prompt: str or None. Name of the prompt that is used by default.
+        similarity_fn_name: str. Name of the similarity of two vectors.
     """
 
     max_length: int | None = None
     lowercase: bool = False
     prompts: Mapping[str, str] = {}
     default_prompt: str | None = None
+    similarity_fn_name: Similarity = "cosine"
 
 
 class Module(NamedTuple):
@@ -163,7 +166,13 @@ def read_settings(folder: str | os.PathLike[str]) -> TextSettings:
         raise ValueError(
             f"{prompts}: `default_prompt_name` must be one of {', '.join(texts)}; got {default!r}."
         )
-    return TextSettings(longest, bool(found.get("do_lower_case")), texts, default)
+    similarity = about.get("similarity_fn_name") or "cosine"
+    if similarity not in SIMILARITIES:
+        raise ValueError(
+            f"{prompts}: `similarity_fn_name` must be one of {', '.join(SIMILARITIES)}; got "
+            f"{similarity!r}. Correct the file."
+        )
+    return TextSettings(longest, bool(found.get("do_lower_case")), texts, default, similarity)
 
 
 def write_embedder(
@@ -196,7 +205,11 @@ def write_embedder(
         model.encoder.max_sequence_length if settings.max_length is None else settings.max_length
     )
     write_json(folder / SETTINGS, {"max_seq_length": longest, "do_lower_case": settings.lowercase})
-    about = {"prompts": dict(settings.prompts), "default_prompt_name": settings.default_prompt}
+    about = {
+        "prompts": dict(settings.prompts),
+        "default_prompt_name": settings.default_prompt,
+        "similarity_fn_name": settings.similarity_fn_name,
+    }
     write_json(folder / PROMPTS, about)
     write_text(folder / MODULES, json.dumps(modules, indent=2) + "\n")
 

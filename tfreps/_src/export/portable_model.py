@@ -35,7 +35,8 @@ class PortableModel(NamedTuple):
         vocabulary: list of str. The tokens or pieces in the order of their ids.
         about: dict. Entries of model.json, which `run.py` reads: `text`, `pieces` for a BERT model,
             `names`, which are tags or labels, and the `temperature`; `scheme` and `span_types` for
-            a tagger with a tag scheme; `num_layers` for a biLM; `vector_dim` for an embedder.
+            a tagger with a tag scheme; `num_layers` for a biLM; `vector_dim` and
+            `similarity_fn_name` for an embedder.
         hashes: bool. Whether the model hashes ids in int64, as a `LinearEncoder` does.
     """
 
@@ -140,6 +141,7 @@ def _text_model(signatures):
         about["pieces"] = _pieces(tokenizer)
     if isinstance(model, SentenceEmbedder):
         about["vector_dim"] = model.vector_dim
+        about["similarity_fn_name"] = trained.similarity_fn_name
     else:
         about |= {"names": trained.names, "temperature": float(model.temperature)}
     if getattr(trained, "scheme", None) is not None:

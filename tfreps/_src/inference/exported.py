@@ -6,7 +6,9 @@ from typing import Any, overload
 
 import numpy as np
 
+from tfreps._src.convert.similarity_names import Similarity
 from tfreps._src.files.argument_checks import as_list
+from tfreps._src.inference.embedding_methods import EmbeddingMethods
 from tfreps._src.inference.outputs import (
     ClassifiedText,
     TaggedText,
@@ -14,6 +16,7 @@ from tfreps._src.inference.outputs import (
     TextSpan,
     TextVectors,
 )
+from tfreps._src.inference.text_pipe import TextPipe
 from tfreps._src.text.tags.tag_schemes import Scheme
 
 # Methods of the objects that read text with a Keras model.
@@ -30,7 +33,7 @@ OF_KERAS_MODELS = (
 )
 
 
-class ExportedModel:
+class ExportedModel(TextPipe):
     """Base class of the objects that `tfreps.load` returns for an export.
 
     Args:
@@ -202,7 +205,7 @@ class ExportedClassifier(ExportedModel):
         return found
 
 
-class ExportedEmbedder(ExportedModel):
+class ExportedEmbedder(EmbeddingMethods, ExportedModel):
     """Exported text embedder, which `tfreps.load` returns for the export of one.
 
     It returns the same outputs as `tfreps.inference.TextEmbedder`. The prompt that was the default
@@ -210,6 +213,8 @@ class ExportedEmbedder(ExportedModel):
 
     Attributes:
         vector_dim: int. Size of a vector.
+        similarity_fn_name: str. Similarity that the method `similarity` computes: `"cosine"`,
+            `"dot"`, `"euclidean"` or `"manhattan"`.
     """
 
     kind = "a text embedder"
@@ -217,6 +222,7 @@ class ExportedEmbedder(ExportedModel):
     def __init__(self, program: Any, source: str | os.PathLike[str] | None = None):
         super().__init__(program, source)
         self.vector_dim: int = program.about["vector_dim"]
+        self.similarity_fn_name: Similarity = program.about.get("similarity_fn_name", "cosine")
 
     def __call__(self, text: str | Iterable[str]) -> TextEmbeddings:
         """Computes the vectors of one raw text or of several texts.
@@ -249,7 +255,15 @@ class ExportedEmbedder(ExportedModel):
         if lists:
             raise ValueError(f"`texts` must be raw texts, not lists of tokens; got {lists[0]!r}.")
         vectors = np.array([found["vectors"] for _, _, found in self._rows(texts)], "float32")
-        return TextEmbeddings(texts, vectors.reshape(len(texts), -1))
+        return TextEmbeddings(texts, vectors.reshape(len(texts), self.vector_dim))
+
+    def _embed(self, texts: list[str], prompt: str | None) -> TextEmbeddings:
+        if prompt is not None:
+            raise ValueError(
+                f"`prompt` must be None for {self.source}, because an export contains only the "
+                f"prompt that was the default; got {prompt!r}. Omit it, or load the model itself."
+            )
+        return self.embed(texts)
 
 
 class ExportedBiLM(ExportedModel):

@@ -7,6 +7,7 @@ import keras
 
 from tfreps._src.inference.attention import transformer_of
 from tfreps._src.inference.outputs import TextAttention
+from tfreps._src.inference.text_pipe import TextPipe
 from tfreps._src.models.bert import BertEncoder
 from tfreps._src.models.transformer_encoder import TransformerEncoder
 from tfreps._src.runs.model_files import save_to_preset, upload_preset
@@ -16,7 +17,7 @@ from tfreps._src.text.vocabulary import Vocabulary
 from tfreps._src.text.word_char_ids import WordCharIndexer
 
 
-class LoadedModel:
+class LoadedModel(TextPipe):
     """Base class of the objects that `tfreps.load` returns.
 
     Args:

@@ -83,7 +83,7 @@ def _classifier(opened: Any) -> TextClassifier:
 def _embedder(opened: Any) -> TextEmbedder:
     model, path, reading, _ = opened
     how = reading.tokens, reading.max_length, reading.prompts, reading.default_prompt
-    return TextEmbedder(model, _indexer(opened), *how, path)
+    return TextEmbedder(model, _indexer(opened), *how, reading.similarity_fn_name, path)
 
 
 def _bilm(opened: Any) -> TextBiLM:

@@ -8,7 +8,9 @@ import numpy as np
 
 from tfreps._src.convert.model_cards import write_model_card
 from tfreps._src.convert.sentence_transformers import TextSettings, write_embedder
+from tfreps._src.convert.similarity_names import SIMILARITIES, Similarity
 from tfreps._src.files.argument_checks import as_list, check_choice
+from tfreps._src.inference.embedding_methods import EmbeddingMethods
 from tfreps._src.inference.outputs import TextEmbeddings
 from tfreps._src.inference.text_model import Tokenization
 from tfreps._src.inference.whole_text_model import WholeTextModel
@@ -18,7 +20,7 @@ from tfreps._src.text.bert.tokenizer_files import write_checkpoint_tokenizer
 from tfreps._src.text.token_indexer import TokenIndexer
 
 
-class TextEmbedder(WholeTextModel):
+class TextEmbedder(EmbeddingMethods, WholeTextModel):
     """Model that computes one vector for each raw text.
 
     `tfreps.load` returns it for a folder of sentence-transformers.
@@ -35,6 +37,8 @@ class TextEmbedder(WholeTextModel):
             `{"query": "query: "}`. If `None`, there are none. Defaults to `None`.
         default_prompt: str. Name of the prompt that is used if a call names none. If `None`, no
             prompt is used. Defaults to `None`.
+        similarity_fn_name: str. Similarity that the method `similarity` computes: `"cosine"`,
+            `"dot"`, `"euclidean"` or `"manhattan"`. Defaults to `"cosine"`.
         source: str or path-like. Path, name or address that the model was loaded from. Defaults to
             `None`.
 
@@ -43,8 +47,8 @@ class TextEmbedder(WholeTextModel):
         num_truncated: int. Number of texts truncated to `max_length` so far.
 
     Raises:
-        ValueError: If `model` is not a `SentenceEmbedder`, or `default_prompt` is not the name of a
-            prompt.
+        ValueError: If `model` is not a `SentenceEmbedder`, `default_prompt` is not the name of a
+            prompt, or `similarity_fn_name` is not the name of a similarity.
 
     Example:
     >>> from tfreps.models import TokenEmbedder
@@ -67,6 +71,7 @@ class TextEmbedder(WholeTextModel):
         max_length: int | None = None,
         prompts: Mapping[str, str] | None = None,
         default_prompt: str | None = None,
+        similarity_fn_name: Similarity = "cosine",
         source: str | os.PathLike[str] | None = None,
     ):
         if not isinstance(model, SentenceEmbedder):
@@ -75,6 +80,8 @@ class TextEmbedder(WholeTextModel):
         self.prompts: dict[str, str] = dict(prompts or {})
         check_choice([*self.prompts, None], default_prompt=default_prompt)
         self.default_prompt: str | None = default_prompt
+        check_choice(SIMILARITIES, similarity_fn_name=similarity_fn_name)
+        self.similarity_fn_name: Similarity = similarity_fn_name
         self.vector_dim: int = model.vector_dim
 
     def __call__(self, text: str | Iterable[str], prompt: str | None = None) -> TextEmbeddings:
@@ -119,6 +126,9 @@ class TextEmbedder(WholeTextModel):
         vectors = np.array([vector for (vector,) in rows], "float32")
         return TextEmbeddings(texts, vectors.reshape(len(texts), self.vector_dim))
 
+    def _embed(self, texts: list[str], prompt: str | None) -> TextEmbeddings:
+        return self.embed(texts, prompt)
+
     def prompt_text(self, prompt: str | None = None) -> str:
         """Returns the text of the prompt with the name `prompt`.
 
@@ -136,35 +146,6 @@ class TextEmbedder(WholeTextModel):
         name = self.default_prompt if prompt is None else prompt
         return "" if name is None else self.prompts[name]
 
-    def similarities(self, first: Iterable[str], second: Iterable[str]) -> np.ndarray:
-        """Computes the cosine similarity of each text in `first` and each text in `second`.
-
-        The prompt named `default_prompt` is put in front of each text. For other prompts, use
-        `embed`.
-
-        Args:
-            first: iterable of N str.
-            second: iterable of M str.
-
-        Returns:
-            float32 array of shape `[N, M]`, from -1 to 1. The cosine is 0 if a vector is zero.
-
-        Raises:
-            ValueError: If `first` or `second` is not an iterable of strings.
-            tf.errors.InvalidArgumentError: If a text, after truncation to `max_length`, has more
-                tokens than the model has position embeddings.
-
-        Example:
-        >>> from tfreps.models import TokenEmbedder
-        >>> indexer = TokenIndexer.from_sentences([["a", "dog"]])
-        >>> embedder = TextEmbedder(
-        ...     SentenceEmbedder(TokenEmbedder(indexer.vocabulary_size, 8)), indexer
-        ... )
-        >>> embedder.similarities(["a dog"], ["dog a"]).round(3).tolist()
-        [[1.0]]
-        """
-        return cosines(self.embed(first).vectors, self.embed(second).vectors)
-
     def save_pretrained(self, folder: str | os.PathLike[str]) -> None:
         """Writes a folder for sentence-transformers, with the vocabulary and the prompts.
 
@@ -181,23 +162,14 @@ class TextEmbedder(WholeTextModel):
                 "sentence-transformers reads no other models; this model has none. Use "
                 "`save_to_preset` instead."
             )
-        settings = TextSettings(self.max_length, False, self.prompts, self.default_prompt)
+        prompts = self.prompts, self.default_prompt
+        settings = TextSettings(self.max_length, False, *prompts, self.similarity_fn_name)
         write_embedder(self.model, folder, settings)
         write_checkpoint_tokenizer(self.tokenizer, folder)
         write_model_card(self.model, folder)
 
     def _reading(self) -> dict[str, Any]:
-        found = {"prompts": self.prompts, "default_prompt": self.default_prompt}
+        found: dict[str, Any] = {"prompts": self.prompts, "default_prompt": self.default_prompt}
+        if self.similarity_fn_name != "cosine":
+            found["similarity_fn_name"] = self.similarity_fn_name
         return {**super()._reading(), **{name: value for name, value in found.items() if value}}
-
-
-def cosines(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Returns the cosines of vectors `[N, D]` and `[M, D]`, float32 `[N, M]`.
-
-    The cosine is 0 if one of the two vectors is zero.
-    """
-    return _of_length_one(first) @ _of_length_one(second).T
-
-
-def _of_length_one(vectors):
-    return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)

@@ -21,6 +21,7 @@ from tfreps._src.convert.sentence_transformers import (
     read_settings,
     transformer_folder,
 )
+from tfreps._src.convert.similarity_names import Similarity
 from tfreps._src.files.argument_checks import check_choice
 from tfreps._src.files.json_files import read_json
 from tfreps._src.models.any_bilm import AnyBiLM, InitialState
@@ -96,6 +97,7 @@ class Reading(NamedTuple):
         normalization: dict. Options of `TokenIndexer`, such as `lowercase`.
         prompts: dict from names to texts that can be put in front of a text.
         default_prompt: str. Name of the prompt that is used by default, or `None`.
+        similarity_fn_name: str. Similarity of the vectors of texts, as in `TextEmbedder`.
         initial_state: str. LSTM state that a biLM starts from; `None` for that of the model.
     """
 
@@ -107,6 +109,7 @@ class Reading(NamedTuple):
     normalization: Mapping[str, bool] = {}
     prompts: Mapping[str, str] | None = None
     default_prompt: str | None = None
+    similarity_fn_name: Similarity = "cosine"
     initial_state: InitialState | None = None
 
 
@@ -225,8 +228,9 @@ def open_sentence_transformers(folder: pathlib.Path, path: pathlib.Path, given: 
             f"{reading.max_length} positions, and sentence-transformers fails on longer texts. "
             f"Write {reading.max_length} as `max_seq_length` in {SETTINGS}."
         )
-    prompts = {"prompts": settings.prompts, "default_prompt": settings.default_prompt}
-    return Opened(model, path, reading._replace(**prompts))
+    names = "prompts", "default_prompt", "similarity_fn_name"
+    known = {name: getattr(settings, name) for name in names}
+    return Opened(model, path, reading._replace(**known))
 
 
 def _has_text(run: RunFolder, model: Any) -> bool:
@@ -272,6 +276,7 @@ def _reading_of_run(run: RunFolder, model: Any, given: Given) -> Reading:
         tokens=known.get("tokens", "spaces"),
         prompts=known.get("prompts"),
         default_prompt=known.get("default_prompt"),
+        similarity_fn_name=known.get("similarity_fn_name", "cosine"),
     )
 
 
