@@ -19,6 +19,7 @@ LEAST = {
     "evaluate-lm": ["absent", "--text", "absent"],
     "embed": ["absent", "absent", "--output", "out"],
     "neighbors": ["absent", "--text", "absent"],
+    "search": ["absent", "--query", "a", "--model", "absent"],
     "train-hmm": ["--train", "absent", "--scheme", "bio", "--smoothing", "1", "--run", "out"],
     "train-tagger": ["--train", "absent", "--scheme", "bio", "--run", "out"],
     "train-classifier": ["--train", "absent", "--run", "out"],

@@ -208,7 +208,8 @@ def embed_lines(options, found):
     print(f"Wrote {options.output}: {shape[0]:,} vectors of {shape[1]:,} numbers.")
     print("Next, to find the texts that are most similar to another:")
     source, path = shlex.quote(str(found.source)), shlex.quote(options.text)
-    print(f"  tfreps neighbors {source} --text {path} --query TEXT")
+    vectors = f" --vectors {shlex.quote(options.output)}" * options.output.endswith(".npy")
+    print(f"  tfreps search {path} --model {source}{vectors} --query TEXT")
 
 
 def embed_pieces(options, found):

@@ -1,12 +1,9 @@
-"""Prints the nearest neighbors of a word in several contexts, or the texts most similar to a text.
+"""Prints the nearest neighbors of a word in several contexts, by the vectors of a biLM.
 
-With a text embedder, such as a model of sentence-transformers, the command prints the lines of
---text whose vectors have the highest cosines with that of --query.
-
-With a biLM, the command embeds sentences and selects a word (by default, one that occurs in varied
-contexts). For the most different occurrences of the word, it prints the nearest tokens of other
-sentences. Tokens are ranked by the cosine of their top-layer vectors, after the mean of all vectors
-is subtracted.
+The command embeds sentences and selects a word (by default, one that occurs in varied contexts).
+For the most different occurrences of the word, it prints the nearest tokens of other sentences.
+Tokens are ranked by the cosine of their top-layer vectors, after the mean of all vectors is
+subtracted. To find the texts that are most similar to a text, use tfreps search.
 """
 
 import collections
@@ -19,13 +16,10 @@ from tfreps._src.cli import bilm_options
 from tfreps._src.cli.command import Command, Group
 from tfreps._src.cli.options import Option
 from tfreps._src.data.text_files import stream_lines
-from tfreps._src.files.progress import make_progress
 
 SHOWN = 3  # number of occurrences of the word whose neighbors are printed
 AROUND = 5  # number of words printed on each side
 LONGEST = 200  # maximum number of tokens; longer sentences are skipped
-SENTENCES = 2000  # default maximum for a biLM, whose tokens are all compared
-LINES = 1024  # number of texts that are embedded together
 OFTEN = 10  # minimum number of occurrences of a word that the command chooses
 COMMON = 0.004  # maximum share of this word among all tokens, which excludes articles and commas
 COMMAND = Command(
@@ -33,44 +27,29 @@ COMMAND = Command(
     __doc__,
     {
         "model": bilm_options.MODEL._replace(
-            about="Model that computes the vectors: a biLM or a text embedder, as a run folder "
-            "or a published model, given by path, name (see 'tfreps presets') or hf:// address.",
+            about="BiLM that computes the vectors: a run folder or a published model, given by "
+            "path, name (see 'tfreps presets') or hf:// address.",
         )
     },
     [
         Group("model", "Published biLM, instead of MODEL.", bilm_options.OPTIONS),
         Group("text", "Sentences to embed, and the word to look up.", {
             "text": Option(
-                str, None, "UTF-8 text file with one text or tokenized sentence per line.",
+                str, None, "UTF-8 text file with one tokenized sentence per line.",
                 required=True, metavar="FILE",
             ),
             "word": Option(
                 str, None, "Word of --text to look up. Defaults to a word that occurs in varied "
                 "contexts.", metavar="TEXT",
             ),
-            "query": Option(
-                str, None, "Text to which the lines of --text are compared. Required for a text "
-                "embedder.", metavar="TEXT", excludes="word",
-            ),
-            "query_prompt": Option(
-                str, None, "Name of the prompt that a text embedder puts in front of --query. "
-                "Defaults to the model's default prompt.", metavar="NAME", needs="query",
-            ),
-            "text_prompt": Option(
-                str, None, "Name of the prompt that a text embedder puts in front of each line of "
-                "--text. Defaults to the model's default prompt.", metavar="NAME", needs="query",
-            ),
             "count": Option(int, 5, "Number of neighbors to print.", at_least=1),
             "max_sentences": Option(
-                int, None, "Maximum number of sentences or texts to read. Defaults to 2,000 for a "
-                "biLM; a text embedder reads all texts by default.", at_least=2,
+                int, 2000, "Maximum number of sentences to read.", at_least=2,
             ),
         }),
     ],
     (
         "tfreps neighbors runs/elmo --text test.txt --word left --count 3",
-        "tfreps neighbors hf://sentence-transformers/all-MiniLM-L6-v2 --text texts.txt \\\n"
-        "    --query 'a quiet hotel'",
         "tfreps neighbors --elmo-config options.json --elmo-weights weights.hdf5 --text test.txt",
     ),
     flags=bilm_options.FLAGS,
@@ -86,48 +65,14 @@ def find_neighbors(options):
 
     from tfreps import load
     from tfreps._src.inference.text_bilm import TextBiLM
-    from tfreps._src.inference.text_embedder import TextEmbedder
 
     found = load(path, **how)
-    is_embedder = isinstance(found, TextEmbedder)
-    if not is_embedder and not isinstance(found, TextBiLM):
+    if not isinstance(found, TextBiLM):
         kind = f"{found.kind} ({type(found.model).__name__})"
-        raise ValueError(f"MODEL must be a biLM or a text embedder; {found.source} is {kind}.")
-    if is_embedder != (options.query is not None):
-        fault = "is missing" if is_embedder else "applies only to a text embedder"
         raise ValueError(
-            f"--query {fault}; {found.source} is {found.kind}. "
-            f"{'Give' if is_embedder else 'Omit'} --query."
+            f"MODEL must be a biLM; {found.source} is {kind}. To find similar texts with a text "
+            "embedder, use tfreps search."
         )
-    if is_embedder:
-        print_texts(options, found)
-    else:
-        options.max_sentences = options.max_sentences or SENTENCES
-        print_words(options, found)
-
-
-def print_texts(options, found):
-    """Prints the texts that are most similar to the query."""
-    from tfreps._src.inference.text_embedder import cosines as cosines_of
-
-    lines = itertools.islice(stream_lines(options.text), options.max_sentences)
-    texts = list(dict.fromkeys(line for line in map(str.strip, lines) if line))
-    if not texts:
-        raise ValueError(f"--text must contain at least one text; {options.text} has none.")
-    query = found.embed([options.query], options.query_prompt).vectors
-    progress, vectors = make_progress("texts", len(texts)), []
-    for first in range(0, len(texts), LINES):
-        block = texts[first : first + LINES]
-        vectors.append(found.embed(block, options.text_prompt).vectors)
-        progress(len(block))
-    cosines = cosines_of(query, np.concatenate(vectors))[0]
-    print(f"{len(texts):,} texts. Cosines with {options.query!r}:\n")
-    for number in np.argsort(-cosines, kind="stable")[: options.count]:
-        print(f"{cosines[number]:5.2f}  {texts[number]}")
-
-
-def print_words(options, found):
-    """Prints the nearest neighbors of some occurrences of a word, in very different contexts."""
     sentences = read_sentences(options.text, options.max_sentences)
     words = [word for sentence in sentences for word in sentence]
     positions = [(number, i) for number, s in enumerate(sentences) for i in range(len(s))]

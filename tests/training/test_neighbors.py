@@ -8,7 +8,6 @@ import pytest
 from tests.closeness import assert_close
 from tests.convert.sentence_transformers_fixture import FOLDER
 from tests.tiny_run import make_run
-from tfreps import load
 from tfreps.__main__ import main
 from tfreps.text import batch_to_ids
 from tfreps.training import neighbors
@@ -106,52 +105,9 @@ def test_what_cannot_be(run, tmp_path, capsys, content, flags, message):
     assert message in captured.err and len(captured.err.splitlines()) == 1
 
 
-@pytest.mark.slow
-def test_the_most_similar_texts(tmp_path, capsys):
-    path, model = tmp_path / "texts.txt", FOLDER / "model"
-    lines = ["the hotel", "", "dogs", "the hotel", ": - )", "naive cafe"]
-    path.write_text("\n".join(lines))
-    out = tfreps(capsys, model, "--text", path, "--query", "hotels", "--count", "3")
-    texts = ["the hotel", "dogs", ": - )", "naive cafe"]
-    embedder = load(model)
-    query, *vectors = (embedder(text).vectors for text in ["hotels", *texts])
-    cosines = [sum(query * v) / (sum(query**2) * sum(v**2)) ** 0.5 for v in vectors]
-    assert "4 texts" in out
-    found = re.findall(r"^ *(-?\d\.\d\d)  (.*)$", out, re.M)
-    assert [text for _, text in found] == [texts[i] for i in np.argsort(-np.array(cosines))[:3]]
-    for shown, cosine in zip(found, sorted(cosines)[::-1], strict=False):
-        assert float(shown[0]) == pytest.approx(cosine, abs=0.006)
-
-
-def test_all_texts_are_read(tmp_path, capsys):
-    path = tmp_path / "texts.txt"
-    path.write_text("\n".join([*(f"dogs {i}" for i in range(2300)), "the hotel"]))
-    words = ["--text", path, "--query", "the hotel", "--count", "1"]
-    out = tfreps(capsys, FOLDER / "model", *words)
-    assert "2,301 texts" in out and out.endswith(" 1.00  the hotel\n")
-    out = tfreps(capsys, FOLDER / "model", *words, "--max-sentences", "2300")
-    assert "2,300 texts" in out and not out.endswith("the hotel\n")
-
-
-@pytest.mark.slow
-def test_prompts(tmp_path, capsys):
-    """The default prompt is "query" with the text "the "; the prompt "document" is empty."""
-    path, model = tmp_path / "texts.txt", FOLDER / "model"
-    path.write_text("hotel\nthe hotel\n")
-    words = ["--text", path, "--query", "hotel", "--text-prompt", "document"]
-    assert " 1.00  the hotel" in tfreps(capsys, model, *words)
-    assert " 1.00  hotel" in tfreps(capsys, model, *words, "--query-prompt", "document")
-    wrong = ["neighbors", *map(str, [model, *words]), "--query-prompt", "x"]
-    assert main(wrong) == 2
-    assert "must be one of document, query" in capsys.readouterr().err
-
-
-def test_a_query_needs_a_text_embedder(run, tmp_path, capsys):
+def test_a_text_embedder_is_for_search(tmp_path, capsys):
     path = tmp_path / "texts.txt"
     path.write_text("the dog\nthe bank\n")
-    for words, message in [
-        ([FOLDER / "model"], "--query is missing; "),
-        ([run[0], "--query", "dog"], "--query applies only to a text embedder; "),
-    ]:
-        assert main(["neighbors", *map(str, words), "--text", str(path)]) == 2
-        assert message in capsys.readouterr().err
+    assert main(["neighbors", str(FOLDER / "model"), "--text", str(path)]) == 2
+    err = capsys.readouterr().err
+    assert "MODEL must be a biLM; " in err and "use tfreps search" in err

@@ -38,6 +38,7 @@ TASKS = {
         "tag": ("training.tag", "tags the tokens of raw text"),
         "classify": ("training.classify", "classifies raw texts"),
         "embed": ("training.embed", "writes contextual vectors of sentences to HDF5"),
+        "search": ("training.search", "finds the texts that are most similar to a text"),
         "annotate": ("serving.annotate", "annotates a corpus of any size, on Apache Beam"),
     },
     "publish": {
