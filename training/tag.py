@@ -24,6 +24,10 @@ and ``end`` is exclusive. The ``text`` of a span is the part of the raw text, or
 by spaces if the input is tokenized. The ``confidence`` of a span is its posterior probability: the
 sum of the probabilities of all tag sequences that contain it.
 
+With --output-format html, the output is one page that shows all texts, in which the spans have
+colors and are followed by their types. It contains no scripts and loads no other files. If the
+model has no tag scheme, the page shows the tokens with their tags.
+
 Unless the tags are written to the terminal, standard error shows the progress and the time left.
 """
 
@@ -40,6 +44,7 @@ from tfreps._src.cli.text_streams import (
     read_texts,
 )
 from tfreps._src.files.atomic_files import written_whole
+from tfreps._src.inference.span_html import PAGE
 from tfreps._src.runs.run_folder import run_files
 from tfreps.training.options.engine import ENGINE, needs_tensorflow
 
@@ -76,15 +81,15 @@ COMMAND = Command(
             "output": OUTPUT,
             "overwrite": OVERWRITE,
             "output_format": Option(
-                str, "conll", "Output format: columns of token, tag and probability (conll), or "
-                "JSON lines (json).", ["conll", "json"],
+                str, "conll", "Output format: columns of token, tag and probability (conll), "
+                "JSON lines (json), or a page for a browser (html).", ["conll", "json", "html"],
             ),
         }),
     ],
     (
         "tfreps tag runs/ner text.txt --output tagged.conll",
         "tfreps tag runs/ner --follow --output-format json",
-        "tfreps tag runs/ner untagged.conll --input-format conll",
+        "tfreps tag runs/ner text.txt --output-format html --output tagged.html",
     ),
     flags={"format": "--input-format"},
     tensorflow=needs_tensorflow,
@@ -105,16 +110,19 @@ def tag(options):
     from tfreps._src.loading import load_kind
 
     trained = load_kind("a tagger", options.model, options.engine)
-    write = {"conll": as_columns, "json": as_json_line}[options.output_format]
+    write = {"conll": as_columns, "json": as_json_line, "html": as_html}[options.output_format]
+    start, end = PAGE if options.output_format == "html" else ("", "")
     total, found = blocks(options, trained)
     progress = make_text_progress("sentences", total, options.output)
     with written_whole(options.output) as file:
+        file.write(start)
         for places, texts in found:
             predictions = trained.tag(texts, places)
             file.writelines(map(write, predictions))
             if options.follow:
                 file.flush()
             progress(len(texts), sum(len(prediction.tokens) for prediction in predictions))
+        file.write(end)
 
 
 def blocks(options, trained):
@@ -149,6 +157,11 @@ def as_columns(prediction):
     """Returns a str with a line `token TAB tag TAB probability` per token, and an empty line."""
     rows = zip(prediction.tokens, prediction.tags, prediction.confidences, strict=True)
     return "".join(f"{token}\t{tag}\t{share:.4f}\n" for token, tag, share in rows) + "\n"
+
+
+def as_html(prediction):
+    """Returns a line of HTML that shows the text with its spans, as in a notebook."""
+    return prediction._repr_html_() + "\n"
 
 
 def as_json_line(prediction):

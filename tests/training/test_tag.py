@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -101,6 +102,20 @@ def test_json_lines_out(run):
     assert lines[0]["confidences"] == pytest.approx(shares, abs=1e-4)
     line = ask("tag", run, "--output-format", "json", stdin="Zürich 北京\n".encode())
     assert "Zürich" in line and "北京" in line
+
+
+def test_a_page_of_all_texts(run, tmp_path):
+    (tmp_path / "a.txt").write_text("Ada saw Rome\n\n<script>Ada\n")
+    output = tmp_path / "a.html"
+    how = ["--output-format", "html", "--output", output]
+    assert ask("tag", run, tmp_path / "a.txt", *how) == ""
+    page = output.read_text(encoding="utf-8")
+    lines = page.splitlines()
+    shown = [line for line in lines if line.startswith("<div")]
+    assert len(shown) == 3 and (lines[0], lines[-1]) == ("<!doctype html>", "</html>")
+    assert "<script" not in page and "&lt;script&gt;Ada" in shown[2] and "http" not in page
+    for line, types in zip(shown, (["PER", "LOC"], [], []), strict=True):
+        assert re.findall(r'title="(\w+) 0', line) == types
 
 
 @pytest.mark.slow

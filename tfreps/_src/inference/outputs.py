@@ -1,11 +1,13 @@
 """Outputs of trained models: tags, spans, labels, vectors and attention."""
 
 import dataclasses
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from tfreps._src.inference.span_html import Mark, text_html
 from tfreps._src.text.tags.tag_schemes import Scheme
 
 DIGITS = 4  # decimal places of the probabilities in `repr`
@@ -71,6 +73,9 @@ class TextSpan(NamedTuple):
 class TaggedText:
     """Output of a tagger for one text.
 
+    A notebook shows the text with its spans in colors, each followed by its type. If the tags have
+    no scheme, it shows the tokens, separated by spaces, each followed by its tag.
+
     Attributes:
         tokens: list of str. The tagged tokens.
         tags: list of str. The tag of each token.
@@ -115,6 +120,23 @@ class TaggedText:
         if self.scheme is not None:
             found["spans"] = [span.asdict(digits) for span in self.spans]
         return found
+
+    def _repr_html_(self) -> str:
+        text, marks = self.text, []
+        if text is None or self.scheme is None:
+            text = " ".join(self.tokens)
+        if self.scheme is None:
+            ends = list(itertools.accumulate(len(token) + 1 for token in self.tokens))
+            starts = [0, *ends]
+            rows = zip(starts, ends, self.tags, self.confidences, strict=False)
+            marks = [_mark(start, end - 1, tag, share) for start, end, tag, share in rows]
+        for span in self.spans:
+            start, end = span.start_char, span.end_char
+            if start is None or end is None:  # the input was a list of tokens
+                start = len(" ".join([*self.tokens[: span.start], ""]))
+                end = start + len(" ".join(self.tokens[span.start : span.end]))
+            marks.append(_mark(start, end, span.type, span.confidence))
+        return text_html(text, marks)
 
     def __repr__(self) -> str:
         shares = [round(share, DIGITS) for share in self.confidences]
@@ -272,6 +294,10 @@ class TextAttention(NamedTuple):
     def __repr__(self) -> str:
         shares = _kind(self.probabilities)
         return f"TextAttention(tokens={_shown(self.tokens)}, probabilities={shares})"
+
+
+def _mark(start: int, end: int, label: str, share: float) -> Mark:
+    return Mark(start, end, label, f"{label} {share:.{DIGITS}f}")
 
 
 def _rounded(share: float, digits: int | None) -> float:
