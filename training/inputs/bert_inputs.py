@@ -26,7 +26,8 @@ def read_bert(options, say, pooler=False):
         bert = bert._replace(encoder=BertEncoder.from_config(bert.encoder.get_config()))
     freeze_layers(bert.encoder, options.freeze_layers or 0)
     if options.lora_rank:
-        bert.encoder.enable_lora(options.lora_rank)
+        how = options.lora_alpha, options.lora_dropout, options.target_modules
+        bert.encoder.enable_lora(options.lora_rank, *how)
     encoder, size = bert.encoder, len(bert.tokenizer.vocabulary)
     spare = encoder.vocabulary_size - size
     rows = f" ({spare:,} rows of its embedding table belong to no token)" if spare else ""

@@ -25,6 +25,7 @@ KEYS = (
     *("linear_dropout", "truncation_rate", "transition_learning_rate_factor", "decay"),
     *("plateau_decay", "clip_norm", "weight_decay", "l2", "embedding_learning_rate"),
     *("linear_learning_rate", "layer_decay", "ema_momentum"),
+    *("lora_alpha", "lora_dropout", "target_modules"),
 )
 DEFAULT = "bilstm"
 
@@ -223,6 +224,19 @@ BERT = {
         int, None, "Train low-rank adapters (LoRA) of this rank, such as 8, instead of the weights "
         "of bert, which needs less memory. The saved model contains ordinary weights. By default, "
         "all weights are trained.", at_least=1, excludes=("bert_from_scratch", "freeze_layers"),
+    ),
+    "lora_alpha": Option(
+        float, None, "The product of the two matrices of an adapter is multiplied by this number, "
+        "divided by lora_rank. Defaults to lora_rank.", above=0, needs="lora_rank",
+    ),
+    "lora_dropout": Option(
+        float, 0.0, "Dropout rate of the inputs of the adapters.", at_least=0, below=1,
+        needs="lora_rank",
+    ),
+    "target_modules": Option(
+        str, None, "Modules of bert that have an adapter, by their names in PEFT, such as query "
+        "value. By default, all kernels of the layers.", many=True, metavar="NAME",
+        needs="lora_rank",
     ),
 }  # fmt: skip
 # Options of all encoders. N-grams describe a whole text, so taggers cannot use them.

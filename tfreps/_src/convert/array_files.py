@@ -119,12 +119,15 @@ def write_folder(
     folder: str | os.PathLike[str],
     config: Mapping[str, Any],
     arrays: Mapping[str, Callable[[], np.ndarray]],
+    config_name: str = "config.json",
+    weights_name: str = SINGLE,
 ) -> None:
     """Writes `config.json` and `model.safetensors`, each atomically; other files do not change.
 
-    An earlier `config.json` is removed before the weights are replaced, so that an interrupted call
-    never leaves the weights of one model next to the config of another. `config` is the content of
-    `config.json`, and `arrays` maps the names of the arrays to functions that compute them.
+    The files have the names `config_name` and `weights_name`. An earlier config is removed before
+    the weights are replaced, so that an interrupted call never leaves the weights of one model next
+    to the config of another. `config` is the content of the config, and `arrays` maps the names of
+    the arrays to functions that compute them.
 
     Raises:
         ValueError: If the folder contains an index of other weights files.
@@ -135,15 +138,15 @@ def write_folder(
         raise ValueError(
             f"{folder} contains the weights of another model (see {INDEX}). Choose another folder."
         )
-    with replacing(folder / "config.json") as text:
+    with replacing(folder / config_name) as text:
         text.write_text(json.dumps(dict(config), indent=2) + "\n", encoding="utf-8")
-        with replacing(folder / SINGLE) as weights:
+        with replacing(folder / weights_name) as weights:
             made = {name: np.asarray(make(), order="C") for name, make in arrays.items()}
             # Transformers requires this metadata.
             save_file(made, weights, metadata={"format": "pt"})
             # Safetensors creates files that only their owner can read.
             weights.chmod(text.stat().st_mode)
-            (folder / "config.json").unlink(missing_ok=True)
+            (folder / config_name).unlink(missing_ok=True)
 
 
 def _open(path: Path) -> Any:

@@ -9,6 +9,7 @@ from tfreps._src.files.argument_checks import check_dropout, check_integers
 from tfreps._src.layers.ops.annotations import Initializer, Shape
 from tfreps._src.layers.ops.configurable import Configurable
 from tfreps._src.layers.ops.initializers import new_initializer
+from tfreps._src.layers.ops.lora_dense import LoraDense
 from tfreps._src.layers.ops.masks import as_mask
 from tfreps._src.layers.ops.matmul import dense_of_tokens
 
@@ -166,12 +167,12 @@ class SelfAttention(Configurable, keras.layers.Layer):
 
 
 def built_dense(layer, name, from_dim, to_dim, source=None):
-    """Returns a built `Dense` layer from width `from_dim` to width `to_dim`.
+    """Returns a built `LoraDense` layer from width `from_dim` to width `to_dim`.
 
     The dtype policy is taken from `layer`, and the kernel initializer from `source`, or from
     `layer` if `source` is `None`.
     """
-    dense = keras.layers.Dense(
+    dense = LoraDense(
         to_dim,
         kernel_initializer=new_initializer((source or layer).kernel_initializer),
         dtype=layer.dtype_policy,

@@ -23,6 +23,7 @@ from tfreps._src.layers.transformer import (
     make_blocks,
     read_blocks,
 )
+from tfreps._src.models.adapter_methods import AdapterMethods
 from tfreps._src.models.features import feature, with_optional
 from tfreps._src.models.preset_methods import FILES, Model, read_files
 from tfreps._src.models.whole_model import WholeModel
@@ -38,7 +39,7 @@ FOREIGN = {
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class BertEncoder(WholeModel, keras.Model):
+class BertEncoder(AdapterMethods, WholeModel, keras.Model):
     """BERT encoder: `num_layers` Transformer layers over token ids and segment ids.
 
         x_0 = dropout(embedding_norm(token_table[id] + position_p + segment_table[segment]))
@@ -244,45 +245,6 @@ class BertEncoder(WholeModel, keras.Model):
         kept = []
         self._read(features, False, kept)
         return tf.stack(kept, axis=1)
-
-    def enable_lora(self, rank: int) -> None:
-        """Freezes all weights, and adds low-rank adapters (LoRA) to the Transformer layers.
-
-            kernel = frozen_kernel + lora_kernel_a @ lora_kernel_b
-
-        `lora_kernel_b` starts as zeros, so that the outputs do not change. Only the adapters are
-        trained. `save` stores the sums `kernel`, so the loaded model has ordinary weights, which
-        are all trainable. The optimizer state of the adapters is not stored.
-
-        Args:
-            rank: int. Width of the adapters, at least 1: the columns of `lora_kernel_a` and the
-                rows of `lora_kernel_b`.
-
-        Raises:
-            ValueError: If `rank` is below 1, or the encoder already has adapters.
-
-        Reference: Hu et al., 2022, "LoRA: Low-Rank Adaptation of Large Language Models".
-
-        Example:
-        >>> bert = BertEncoder(vocabulary_size=9, hidden_dim=8, num_layers=1, num_heads=2)
-        >>> bert.enable_lora(rank=2)
-        >>> sorted({weight.name for weight in bert.trainable_weights})
-        ['lora_kernel_a', 'lora_kernel_b']
-        """
-        check_integers(1, rank=rank)
-        if self.blocks[0].expand.lora_enabled:
-            raise ValueError(
-                "The encoder already has adapters, because `enable_lora` was called before. Call "
-                "it only once."
-            )
-        for weight in self.trainable_weights:
-            weight.trainable = False
-        for block in self.blocks:
-            attention = block.attention
-            for dense in (
-                attention.query_key_value, attention.combine, block.expand, block.contract
-            ):  # fmt: skip
-                dense.enable_lora(rank)
 
     @classmethod
     def from_pretrained(

@@ -9,6 +9,7 @@ from typing import Any
 from tfreps._src.convert import hugging_face
 from tfreps._src.convert.bilm_files import write_bilm
 from tfreps._src.convert.model_cards import write_model_card
+from tfreps._src.convert.peft_adapters import load_adapter, save_adapter
 from tfreps._src.convert.preset_model import is_hugging_face, write_preset_model
 from tfreps._src.convert.sentence_transformers import write_embedder
 from tfreps._src.files.atomic_files import is_free, replacing, write_text
@@ -185,6 +186,8 @@ def _part(cls: type, model: Any, source: str | os.PathLike[str], options: Mappin
 
 
 FILES.update(
+    load_adapter=load_adapter,
+    save_adapter=save_adapter,
     from_preset=from_preset,
     from_pretrained=from_pretrained,
     save_pretrained=save_pretrained,
