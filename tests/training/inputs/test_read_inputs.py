@@ -105,6 +105,18 @@ def test_a_bert_with_adapters(bert):
     trained = bert_inputs.read_bert(given, print).encoder.trainable_weights
     assert {weight.name for weight in trained} == {"lora_kernel_a", "lora_kernel_b"}
     assert {min(weight.shape) for weight in trained} == {3}
+    given = options(
+        encoder="bert",
+        bert=bert,
+        lora_rank=3,
+        lora_alpha=6.0,
+        lora_dropout=0.5,
+        target_modules=["output.dense", "value"],
+    )
+    encoder = bert_inputs.read_bert(given, print).encoder
+    block = encoder.blocks[0]
+    assert block.contract.lora_alpha == 6.0 and block.contract.lora_drop.rate == 0.5
+    assert block.attention.query_key_value.lora_parts == (2,) and not block.expand.lora_enabled
 
 
 def test_a_bert_of_new_weights(bert):

@@ -157,7 +157,7 @@ def check_no_adapters(paths: Iterable[str]) -> None:
             raise ValueError(
                 f"{layer} has LoRA adapters (`enable_lora`), which these files cannot store. Save "
                 "the model with `model.save` and load it again: this merges the adapters into the "
-                "weights."
+                "weights. `BertEncoder.save_adapter` writes the adapters alone."
             )
 
 
