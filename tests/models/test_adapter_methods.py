@@ -229,3 +229,21 @@ def test_arrays_of_other_modules(tmp_path):
         encoder.load_adapter(tmp_path / "more")
     with pytest.raises(ValueError, match="expected adapter_config.json of PEFT; there is none"):
         encoder.load_adapter(tmp_path)
+
+
+def test_damaged_files(tmp_path):
+    encoder = make()
+    write_folder(tmp_path / "peft", encoder, names_of(encoder, "output.dense"))
+    path = tmp_path / "peft" / "adapter_model.safetensors"
+    whole, arrays = path.read_bytes(), load_file(path)
+    next(iter(arrays.values()))[0, 0] = np.nan
+    save_file(arrays, path)
+    with pytest.raises(ValueError, match="must .*finite|NaN|infinite"):
+        encoder.load_adapter(tmp_path / "peft")
+    path.write_bytes(whole[:-9])
+    with pytest.raises(ValueError, match="adapter_model.safetensors: expected a safetensors file"):
+        encoder.load_adapter(tmp_path / "peft")
+    path.unlink()
+    with pytest.raises(ValueError, match="adapter_model.safetensors: .* does not exist"):
+        encoder.load_adapter(tmp_path / "peft")
+    assert not any(dense.lora_enabled for dense, _, _ in encoder._lora_modules().values())

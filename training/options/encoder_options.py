@@ -234,8 +234,8 @@ BERT = {
         needs="lora_rank",
     ),
     "target_modules": Option(
-        str, None, "Modules of bert that have an adapter, by their names in PEFT, such as query and "
-        "value. By default, all kernels of the layers have one.", many=True, metavar="NAME",
+        str, None, "Modules of bert that have an adapter, by their names in PEFT, such as query "
+        "and value. By default, all kernels of the layers have one.", many=True, metavar="NAME",
         needs="lora_rank",
     ),
 }  # fmt: skip
