@@ -35,6 +35,7 @@ SLOW = {
         "inference.text_pipe",
         "inference.text_tagger",
         "layers.crf",
+        "models.adapter_methods",
         "models.bert",
         "models.bert_pretrainer",
         "models.bilm",

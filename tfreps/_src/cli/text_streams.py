@@ -106,7 +106,7 @@ def count_lines(path: str | os.PathLike[str]) -> int | None:
 
 def make_text_progress(
     what: str, total: int | None, output: str | os.PathLike[str] | None
-) -> Callable[[int, int], None]:
+) -> Callable[..., None]:
     """Returns a function that shows the progress of a command that writes a result per text.
 
     It is called like that of `make_progress`. If the results are written to the terminal, nothing

@@ -138,8 +138,8 @@ def _checked(config: dict[str, Any], file: Path) -> tuple[int, float, float]:
                 "does not support. Call `merge_and_unload()` of peft, and save the result with "
                 "`save_pretrained`."
             )
-    rank, alpha = config.get("r"), config.get("lora_alpha", 8)
-    rate = config.get("lora_dropout", 0.0)
+    rank: Any = config.get("r")
+    alpha, rate = config.get("lora_alpha", 8), config.get("lora_dropout", 0.0)
     is_rank = isinstance(rank, int) and not isinstance(rank, bool) and 1 <= rank
     if not is_rank or not isinstance(alpha, int | float) or not isinstance(rate, int | float):
         raise ValueError(

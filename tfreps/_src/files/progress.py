@@ -11,7 +11,7 @@ _open_bars = [0]  # 1 if the last line on the terminal is a bar, otherwise 0
 
 def make_progress(
     what: str, total: int | None = None, total_tokens: int | None = None, shown: bool = True
-) -> Callable[[int, int], None]:
+) -> Callable[..., None]:
     """Returns a function that counts items and tokens, and shows their numbers at intervals.
 
     The function is called as `progress(items, tokens)` with the numbers of items and tokens since
