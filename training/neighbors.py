@@ -50,6 +50,7 @@ COMMAND = Command(
     ],
     (
         "tfreps neighbors runs/elmo --text test.txt --word left --count 3",
+        "tfreps neighbors elmo_original --text test.txt --max-sentences 500",
         "tfreps neighbors --elmo-config options.json --elmo-weights weights.hdf5 --text test.txt",
     ),
     flags=bilm_options.FLAGS,
