@@ -25,6 +25,7 @@ LEAST = {
     "train-classifier": ["--train", "absent", "--run", "out"],
     "launch": ["absent", "--workers", "2"],
     "evaluate": ["absent", "--data", "absent"],
+    "compare": ["absent", "absent2", "--data", "absent"],
     "tag": ["absent", "absent"],
     "classify": ["absent", "absent"],
     "plot attention": ["absent", "--text", "a", "--output", "out.png"],

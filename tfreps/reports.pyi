@@ -2,6 +2,12 @@ from ._src.reports.binary_scores import auc as auc
 from ._src.reports.binary_scores import best_threshold as best_threshold
 from ._src.reports.binary_scores import scores_at as scores_at
 from ._src.reports.calibration import calibration_error as calibration_error
+from ._src.reports.paired_tests import paired_tests as paired_tests
+from ._src.reports.sentence_counts import label_counts as label_counts
+from ._src.reports.sentence_counts import label_scores as label_scores
+from ._src.reports.sentence_counts import span_confusion as span_confusion
+from ._src.reports.sentence_counts import span_counts as span_counts
+from ._src.reports.sentence_counts import span_scores as span_scores
 from ._src.reports.tag_reports import classification_report as classification_report
 from ._src.reports.tag_reports import confusion_counts as confusion_counts
 from ._src.reports.tag_reports import format_confusion as format_confusion

@@ -10,25 +10,13 @@ import contextlib
 import pathlib
 
 from tfreps._src.cli.command import Command, Group
-from tfreps._src.cli.options import Option, as_clause, as_flag
+from tfreps._src.cli.options import Option, as_flag
 from tfreps._src.cli.output_checks import OVERWRITE, check_output
-from tfreps._src.cli.tagged_files import as_in_training, read_tagged_files
 from tfreps._src.files.json_files import as_json, write_json
 from tfreps._src.runs.run_folder import RunFolder, run_files
-from tfreps.training.options import labeled_texts
+from tfreps.training.options import held_out
 from tfreps.training.options.engine import ENGINE
 
-FOR_TAGGERS = {name: as_in_training(name) for name in ("token_column", "tag_column", "separator")}
-FIELDS = {
-    name: option._replace(
-        default=None,
-        needs=(),
-        about=f"For a classifier: {as_clause(option.about)}. Defaults to "
-        "the value used in training if --format is the same.",
-    )
-    for name, option in labeled_texts.OPTIONS.items()
-    if name not in ("format", "encoding")
-}
 COMMAND = Command(
     "evaluate",
     __doc__,
@@ -43,24 +31,15 @@ COMMAND = Command(
             "data",
             "Held-out data and their format, which defaults to that of the run's training data.",
             {
-                "data": Option(
-                    str, None, "Files with tagged sentences or labeled texts, or glob patterns.",
-                    many=True, required=True, metavar="FILE",
-                ),
+                **held_out.DATA,
                 "vectors": Option(
                     str, None, "File of vectors for the held-out data, written by 'tfreps embed'. "
                     "Required if the model was trained with such a file.", metavar="FILE",
                 ),
-                "format": Option(
-                    str, None, "Format of the files: one of the formats of 'tfreps train-tagger' "
-                    "or 'tfreps train-classifier'. Defaults to the format of the training data.",
-                    metavar="NAME",
-                ),
-                "encoding": as_in_training("encoding"),
-                **FIELDS,
+                **held_out.FORMAT,
             },
         ),
-        Group("columns", "Columns of files for a tagger.", FOR_TAGGERS),
+        Group("columns", "Columns of files for a tagger.", held_out.FOR_TAGGERS),
         Group("calibration", "Temperature scaling of confidences.", {
             "fit_temperature": Option(
                 bool, False, "Fit a temperature to the data and store it in the run. The model "
@@ -130,8 +109,8 @@ def measure_run(options):
 
     with local_copy(options.model) as path, locked_to_store(options, path):
         run, trained = RunFolder.open(path), load_as(TextModel, path)
-        check_fit(options, trained.is_tagger)
-        examples = read_examples(options, run.options, trained.is_tagger)
+        held_out.check_fit(options, trained.is_tagger)
+        examples = held_out.read_examples(options, run.options, trained.is_tagger)
         if options.temperature is not None:
             store_temperature(run, options.temperature)
             trained = load_as(TextModel, path)
@@ -165,7 +144,7 @@ def measure_engine(options, is_export):
     trained = load(options.model, engine=options.engine)
     if trained.kind not in ("a tagger", "a classifier"):
         raise ValueError(f"{options.model} is {trained.kind}; expected a tagger or classifier.")
-    check_fit(options, trained.is_tagger)
+    held_out.check_fit(options, trained.is_tagger)
     kept, earlier = {}, {}
     if not is_export:
         from tfreps._src.presets.sources import local_copy
@@ -173,7 +152,7 @@ def measure_engine(options, is_export):
         with local_copy(options.model) as path:
             run = RunFolder.open(path)
             kept, earlier = run.options, run.results()
-    examples = read_examples(options, kept, trained.is_tagger)
+    examples = held_out.read_examples(options, kept, trained.is_tagger)
     return trained, measure(options, earlier, trained, examples)
 
 
@@ -197,16 +176,6 @@ def locked_to_store(options, path):
         )
     with locked(path, COMMAND.name):
         yield
-
-
-def read_examples(options, kept, is_tagger):
-    """Returns the list of tagged sentences for a tagger, or of labeled texts for a classifier.
-
-    `kept` is a dict of the options of the run; it is empty for an export.
-    """
-    if is_tagger:
-        return read_tagged_files(options, options.data, kept=kept)
-    return labeled_texts.read_files(options.data, options, kept)
 
 
 def measure(options, earlier, trained, examples):
@@ -249,19 +218,6 @@ def calibration_of(results, nll):
     """Returns a dict of the negative log-likelihood, the temperature and calibration errors."""
     names = "temperature", "calibration_error", "span_calibration_error"
     return {"nll": nll, **{name: results[name] for name in names if name in results}}
-
-
-def check_fit(options, is_tagger):
-    """Raises a ValueError if an option does not apply to the model.
-
-    Some options apply only to the data of taggers, and others only to the data of classifiers.
-    """
-    kind, other = ("a tagger", "a classifier") if is_tagger else ("a classifier", "a tagger")
-    for name in FIELDS if is_tagger else FOR_TAGGERS:
-        if getattr(options, name) is not None:
-            raise ValueError(
-                f"{as_flag(name)} has no effect with {kind}; it applies to {other}. Omit it."
-            )
 
 
 def say(results):

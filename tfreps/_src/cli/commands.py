@@ -31,6 +31,7 @@ TASKS = {
     "evaluate": {
         "evaluate-lm": ("training.evaluate_lm", "measures the perplexity of a biLM"),
         "evaluate": ("training.evaluate", "evaluates a tagger or classifier on held-out data"),
+        "compare": ("training.compare", "compares runs on the same data, with significance tests"),
         "neighbors": ("training.neighbors", "prints the nearest neighbors of a word in context"),
         "plot": ("training.plot", "draws attention, positions or learning curves"),
     },

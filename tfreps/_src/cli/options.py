@@ -3,6 +3,7 @@
 import json
 import math
 import operator
+import os
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
@@ -82,6 +83,16 @@ def as_clause(about: str) -> str:
 def listed(words: list[str], last: str = "and") -> str:
     """Joins words with commas, and with the conjunction `last` before the last word."""
     return f" {last} ".join([*([", ".join(words[:-1])] if words[1:] else []), *words[-1:]])
+
+
+def short_names(paths: Iterable[str]) -> dict[str, str]:
+    """Returns the different paths under short names, for tables and legends.
+
+    A name is the last part of the path, or the whole path if the last parts are not distinct.
+    """
+    paths = list(dict.fromkeys(paths))
+    names = [os.path.basename(os.path.abspath(path)) for path in paths]
+    return dict(zip(names if len(set(names)) == len(names) else paths, paths, strict=True))
 
 
 def default_values(table: dict[str, Option]) -> dict:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tfreps._src.data.labeled.labeled_texts import LabeledText
     from tfreps._src.data.labeled.tagged_sentences import TaggedSentence
     from tfreps._src.inference.exported import ExportedClassifier, ExportedTagger
-    from tfreps._src.inference.outputs import TaggedText
+    from tfreps._src.inference.outputs import ClassifiedText, TaggedText
     from tfreps._src.inference.text_classifier import TextClassifier
     from tfreps._src.inference.text_tagger import TextTagger
 
@@ -135,21 +135,34 @@ def evaluate_classifier(
         [label == found for label, found in zip(labels, y_pred, strict=True)],
     )
     results["confusion"] = confusion_counts(labels, y_pred, trained.names).tolist()
-    if len(trained.names) == 2 and len(set(labels)) == 2:
+    auc = label_auc(labels, predictions, trained.names)
+    if auc is not None:
+        results["auc"] = auc
         name = trained.names[1]
         positive = [label == name for label in labels]
         scores = [prediction.probabilities[name] for prediction in predictions]
-        others = [prediction.probabilities[trained.names[0]] for prediction in predictions]
-        auc = AUC()
-        auc.update_state(positive, _log_odds(scores, others))
-        # Rounded, because float32 has about 7 digits.
-        results["auc"] = round(float(auc.result()), 7)
         if threshold == "best":
             threshold = best_threshold(positive, scores).threshold
         if threshold is not None:
             results["threshold"] = threshold
             results["at_threshold"] = scores_at(positive, scores, threshold)
     return results
+
+
+def label_auc(
+    labels: Sequence[str], predictions: Sequence["ClassifiedText"], names: Sequence[str]
+) -> float | None:
+    """Computes the area under the ROC curve, for the second of two labels as the positive class.
+
+    `labels` are the true labels of the texts, and `names` are the labels of the model. Returns
+    `None` unless there are two `names` and both occur in `labels`.
+    """
+    if len(names) != 2 or len(set(labels)) != 2:
+        return None
+    negative, positive = ([x.probabilities[name] for x in predictions] for name in names)
+    auc = AUC()
+    auc.update_state([label == names[1] for label in labels], _log_odds(positive, negative))
+    return round(float(auc.result()), 7)  # rounded, because float32 has about 7 digits
 
 
 def _tag_calibration(

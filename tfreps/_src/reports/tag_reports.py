@@ -76,7 +76,7 @@ def span_report(
         micro     1.0000   0.5000   0.6667        2
         macro     0.5000   0.5000   0.5000        2
     """
-    _check_sentences(y_true, y_pred)
+    check_sentences(y_true, y_pred)
     correct, predicted, support = Counter[str](), Counter[str](), Counter[str]()
     for true_tags, pred_tags in zip(y_true, y_pred, strict=True):
         true = set(tag_sequences.spans(true_tags, scheme, mode))
@@ -263,10 +263,15 @@ def format_confusion(counts: ArrayLike, names: Sequence[str]) -> str:
     rows = np.asarray(counts).tolist()
     table = [["", *names]]
     table += [[name, *map(str, row)] for name, row in zip(names, rows, strict=True)]
-    first, *widths = (max(map(len, column)) for column in zip(*table, strict=True))
+    return format_table(table)
+
+
+def format_table(rows: Sequence[Sequence[str]]) -> str:
+    """Returns rows of cells as lines, with the first column to the left and all others right."""
+    first, *widths = (max(map(len, column)) for column in zip(*rows, strict=True))
     return "\n".join(
         f"{row[0]:<{first}}" + "".join(f"  {x:>{w}}" for x, w in zip(row[1:], widths, strict=True))
-        for row in table
+        for row in rows
     )
 
 
@@ -285,7 +290,7 @@ def _mean(rows: Mapping[str, Scores], weights: np.ndarray | None = None) -> Scor
     return {"precision": precision, "recall": recall, "f1": f1, "support": support}
 
 
-def _check_sentences(y_true: Sequence[Sequence[str]], y_pred: Sequence[Sequence[str]]) -> None:
+def check_sentences(y_true: Sequence[Sequence[str]], y_pred: Sequence[Sequence[str]]) -> None:
     check_lengths(y_true, y_pred)
     for number, (true, pred) in enumerate(zip(y_true, y_pred, strict=True), 1):
         if len(true) != len(pred):
