@@ -2,7 +2,8 @@
 
 Without --validation, a share of the training texts of each label is held out (--validation-split,
 by default a tenth). --resume continues an interrupted run from its last checkpoint. tfreps
-evaluate, classify and export read the run folder.
+evaluate, classify and export read the run folder. With --seeds, one run per random seed is trained,
+and the mean and spread of the metrics are reported.
 """
 
 import pathlib
@@ -101,12 +102,9 @@ COMMAND = Command(
 
 
 def main(argv=None):
-    from tfreps.training.options.training_command import training_run
+    from tfreps.training.options.seeds import train_seeds
 
-    may_change = encoder_options.MAY_CHANGE
-    with training_run(COMMAND, argv, set_defaults, may_change) as (options, earlier):
-        if options is not None:
-            train_classifier(options, earlier)
+    train_seeds(COMMAND, train_classifier, argv, set_defaults, encoder_options.MAY_CHANGE)
 
 
 def set_defaults(options):

@@ -2,7 +2,8 @@
 
 The data are CoNLL columns, CoNLL-U, JSON lines or Python dict literals. The tags mark spans in one
 of the schemes or, with --scheme none, single tokens, as parts of speech do. --resume continues an
-interrupted run from its last checkpoint. tfreps evaluate, tag and export read the run folder.
+interrupted run from its last checkpoint. tfreps evaluate, tag and export read the run folder. With
+--seeds, one run per random seed is trained, and the mean and spread of the metrics are reported.
 """
 
 import pathlib
@@ -63,12 +64,9 @@ COMMAND = Command(
 
 
 def main(argv=None):
-    from tfreps.training.options.training_command import training_run
+    from tfreps.training.options.seeds import train_seeds
 
-    may_change = encoder_options.MAY_CHANGE
-    with training_run(COMMAND, argv, set_defaults, may_change) as (options, earlier):
-        if options is not None:
-            train_tagger(options, earlier)
+    train_seeds(COMMAND, train_tagger, argv, set_defaults, encoder_options.MAY_CHANGE)
 
 
 def set_defaults(options):

@@ -34,8 +34,7 @@ def training_run(command, argv=None, set_defaults=None, may_change=()):
             options in `MAY_CHANGE`.
 
     Yields:
-        tuple of the options and the run to resume, which is `None` for a new run. If the run to
-        resume has ended, a message is printed, and the options are `None`, too.
+        tuple of the options and the run to resume, as `opened_run` does.
 
     Raises:
         Stopped: If a signal ends the command.
@@ -43,28 +42,45 @@ def training_run(command, argv=None, set_defaults=None, may_change=()):
     with command.started(argv) as options:
         if set_defaults is not None:
             set_defaults(options)
-        check_worker_data(options)
-        changeable = MAY_CHANGE.union(may_change, LENGTHS if is_length_free(options) else ())
-        # `precision.decide` keeps the precision of a resumed run.
-        if getattr(options, "precision", None) == AUTO:
-            changeable.add("precision")
-        if has_data(options.run):
-            changeable.update(TRAINING_DATA)
-        defaults = default_values(own_options(command))
-        given = options.run, command.name, vars(options), changeable, defaults
-        folders = run_folders(options.distribute)
-        with folders.open_for_training(*given) as earlier, stopped_by_signals():
-            if earlier and earlier.is_trained and not list_checkpoints(earlier.checkpoints_path):
-                check_unchanged(earlier, options, LENGTHS.union(may_change, ["keep_checkpoints"]))
-                print(f"The run in {earlier.path} has ended: there is nothing to train.")
-                yield None, None
-                return
-            if earlier:
-                check_resumed_data(options, earlier)
-            yield options, earlier
-            run = RunFolder(options.run, command.name, {})
-            if folders.is_writer and run.is_trained and not options.keep_checkpoints:
-                shutil.rmtree(run.checkpoints_path, ignore_errors=True)
+        with opened_run(command, options, may_change) as found:
+            yield found
+
+
+@contextlib.contextmanager
+def opened_run(command, options, may_change=()):
+    """Context manager that locks and checks the run folder of a training command.
+
+    The arguments are those of `training_run`, and the options with all defaults.
+
+    Yields:
+        tuple of the options and the run to resume, which is `None` for a new run. If the run to
+        resume has ended, a message is printed, and the options are `None`, too.
+
+    Raises:
+        Stopped: If a signal ends the command.
+    """
+    check_worker_data(options)
+    changeable = MAY_CHANGE.union(may_change, LENGTHS if is_length_free(options) else ())
+    # `precision.decide` keeps the precision of a resumed run.
+    if getattr(options, "precision", None) == AUTO:
+        changeable.add("precision")
+    if has_data(options.run):
+        changeable.update(TRAINING_DATA)
+    defaults = default_values(own_options(command))
+    given = options.run, command.name, vars(options), changeable, defaults
+    folders = run_folders(options.distribute)
+    with folders.open_for_training(*given) as earlier, stopped_by_signals():
+        if earlier and earlier.is_trained and not list_checkpoints(earlier.checkpoints_path):
+            check_unchanged(earlier, options, LENGTHS.union(may_change, ["keep_checkpoints"]))
+            print(f"The run in {earlier.path} has ended: there is nothing to train.")
+            yield None, None
+            return
+        if earlier:
+            check_resumed_data(options, earlier)
+        yield options, earlier
+        run = RunFolder(options.run, command.name, {})
+        if folders.is_writer and run.is_trained and not options.keep_checkpoints:
+            shutil.rmtree(run.checkpoints_path, ignore_errors=True)
 
 
 def run_folders(distribute):
@@ -158,6 +174,9 @@ def begin_run(command, options, earlier):
     Returns the `RunFolder`. It is `earlier`, the run to resume, unless `earlier` is `None`.
     """
     stored, unused = vars(options), unused_options(options, own_options(command))
+    seeds = getattr(options, "all_seeds", None)  # of a `OneSeed`
+    if seeds is not None:
+        seeds.begin()
     if earlier is None:
         given = options.run, command.name, stored, options.overwrite, unused
         run = run_folders(options.distribute).create(*given)
@@ -166,7 +185,7 @@ def begin_run(command, options, earlier):
         run.set_options(stored, unused)
     if run.is_writer and not has_data(run.path):
         record_data(run.path, data_files(options))
-    go_on_with(resume_command(run, options.distribute))
+    go_on_with(resume_command(seeds.run if seeds else run, options.distribute))
     return run
 
 

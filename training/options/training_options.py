@@ -145,4 +145,11 @@ LABELING = {
     "batch_size": Option(int, 32, "Maximum number of sentences or texts in a batch.", at_least=1),
     **OPTIMIZER,
     **SHARED,
+    "seeds": Option(
+        int, None, "Train one run for each of these random seeds, one after another, in the "
+        "folders seed-N of --run, and report the mean and the spread of their metrics. With "
+        "--resume, more seeds can be given.", many=True, at_least=0,
+        must_be=(lambda seeds: len(set(seeds)) == len(seeds) > 1, "two or more different numbers"),
+        excludes=("seed", "time_limit_minutes", "distribute=multiworker"),
+    ),
 }  # fmt: skip

@@ -33,7 +33,7 @@ TASKS = {
         "evaluate": ("training.evaluate", "evaluates a tagger or classifier on held-out data"),
         "compare": ("training.compare", "compares runs on the same data, with significance tests"),
         "neighbors": ("training.neighbors", "prints the nearest neighbors of a word in context"),
-        "plot": ("training.plot", "draws attention, positions or learning curves"),
+        "plot": ("training.plot", "draws attention, positions, learning curves or confusions"),
     },
     "apply": {
         "tag": ("training.tag", "tags the tokens of raw text"),
