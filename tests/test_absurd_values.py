@@ -31,6 +31,7 @@ LEAST = {
     "plot attention": ["absent", "--text", "a", "--output", "out.png"],
     "plot positions": ["absent", "--output", "out.png"],
     "plot curves": ["absent", "--output", "out.png"],
+    "plot confusion": ["absent", "--output", "out.png"],
     "convert": ["absent", "--output", "out"],
     "presets": [],
     "publish": ["absent", "out"],

@@ -1,8 +1,8 @@
-"""Draws attention, position vectors or learning curves as a PNG file.
+"""Draws attention, position vectors, learning curves or a confusion matrix as a PNG file.
 
-`tfreps plot KIND --help` shows the options of a kind of plot: attention, positions or curves. With
---tensorboard DIR, TensorBoard also shows the figure. Plots need matplotlib: pip install
-matplotlib.
+`tfreps plot KIND --help` shows the options of a kind of plot: attention, positions, curves or
+confusion. With --tensorboard DIR, TensorBoard also shows the figure. Plots need matplotlib: pip
+install matplotlib.
 """
 
 import pathlib
@@ -10,15 +10,18 @@ import sys
 
 from tfreps import plots
 from tfreps._src.cli.command import Command, Group
-from tfreps._src.cli.options import Option, as_flag
+from tfreps._src.cli.options import Option, as_flag, listed, short_names
 from tfreps._src.cli.output_checks import check_output
 from tfreps._src.cli.start_tensorflow import start_tensorflow
 from tfreps._src.plots.curves import X_AXES
+from tfreps._src.plots.matrices import confusion_figure
 from tfreps._src.plots.position_maps import VIEWS
-from tfreps._src.runs.run_folder import RunFolder
+from tfreps._src.runs.run_folder import RunFolder, seed_folder
+from tfreps.tags import TagSet
 
 WIDTH = 128  # default dimension of sinusoidal position vectors
 KINDS = "sinusoidal", "sinusoidal_full_index"
+MEASURED = "test", "validation", "evaluation"  # parts of results.json with a confusion
 OUTPUT = Group("output", "File to write.", {
     "output": Option(str, None, "PNG file to write.", required=True, metavar="FILE"),
     "overwrite": Option(bool, False, "Replace the file if it exists."),
@@ -126,7 +129,10 @@ CURVES = Command(
     "Draws metrics of runs over their epochs or steps.",
     {
         "runs": Option(
-            str, None, "Run folders of training commands.", many=True, required=True, metavar="DIR"
+            str, None, "Run folders of training commands. The runs of --seeds, given by their "
+            "common folder, are drawn as their mean and a band from the lowest to the highest "
+            "value. A star marks the epoch whose weights were saved as the best ones.", many=True,
+            required=True, metavar="DIR",
         )
     },
     [
@@ -150,7 +156,41 @@ CURVES = Command(
     ),
     tensorflow=False,
 )  # fmt: skip
-COMMANDS = {"attention": ATTENTION, "positions": POSITIONS, "curves": CURVES}
+CONFUSION = Command(
+    "plot confusion",
+    "Draws how often each true tag or label was predicted as each tag or label.",
+    {
+        "run": Option(
+            str, None, "Run folder of a tagger or classifier with metrics in its results.json.",
+            required=True, metavar="DIR",
+        )
+    },
+    [
+        Group("confusion", "Metrics to draw.", {
+            "part": Option(
+                str, None, "Data of the metrics: the test or validation data of the training "
+                "command, or the data of the last 'tfreps evaluate' (evaluation). Defaults to the "
+                "first of test, validation and evaluation that the run has.", MEASURED,
+            ),
+            "font": ATTENTION.options["font"]._replace(
+                about="Font file that contains the characters of the names. Defaults to an "
+                "installed font that contains them."
+            ),
+        }),
+        OUTPUT,
+    ],
+    (
+        "tfreps plot confusion runs/ner --output confusion.png",
+        "tfreps plot confusion runs/ner --part evaluation --output confusion.png",
+    ),
+    tensorflow=False,
+)  # fmt: skip
+COMMANDS = {
+    "attention": ATTENTION,
+    "positions": POSITIONS,
+    "curves": CURVES,
+    "confusion": CONFUSION,
+}
 OVERVIEW = Command(
     "plot",
     __doc__,
@@ -158,7 +198,8 @@ OVERVIEW = Command(
         "what": Option(
             str, None, "Kind of plot. attention: attention weights between the tokens of a text "
             "as a heat map; positions: position vectors as a heat map, as curves or as the surface "
-            "of their dot products; curves: metrics of runs over their epochs or steps.",
+            "of their dot products; curves: metrics of runs over their epochs or steps; confusion: "
+            "true and predicted tags or labels as a heat map.",
             sorted(COMMANDS), required=True, metavar="KIND",
         )
     },
@@ -170,7 +211,12 @@ OVERVIEW = Command(
 
 def main(argv=None):
     what, *rest = (sys.argv[1:] if argv is None else argv) or ["--help"]
-    draw = {"attention": draw_attention, "positions": draw_positions, "curves": draw_curves}
+    draw = {
+        "attention": draw_attention,
+        "positions": draw_positions,
+        "curves": draw_curves,
+        "confusion": draw_confusion,
+    }
     if what not in COMMANDS:
         OVERVIEW.parse([what])  # prints the help or an error, and ends the command
     return COMMANDS[what].run(lambda options: write_figure(options, draw[what]), rest)
@@ -222,16 +268,35 @@ def draw_positions(options):
 
 
 def draw_curves(options):
-    paths = [pathlib.Path(run) for run in dict.fromkeys(options.runs)]
-    names = [path.resolve().name for path in paths]
-    names = names if len(set(names)) == len(names) else [str(path) for path in paths]
-    histories = {
-        name: RunFolder.open(path).logs_path / "history.jsonl"
-        for name, path in zip(names, paths, strict=True)
-    }
-    for history in histories.values():
+    histories, best = {}, {}
+    for name, path in short_names(options.runs).items():
+        run = RunFolder.open(path)
+        seeds = run.options.get("seeds")
+        runs = [RunFolder.open(seed_folder(path, seed)) for seed in seeds] if seeds else [run]
+        histories[name] = [each.logs_path / "history.jsonl" for each in runs]
+        best[name] = [each.results().get("best", {}).get("step") for each in runs]
+    for history in (history for own in histories.values() for history in own):
         if not history.is_file():
             raise ValueError(
                 f"DIR must be a run folder with logged metrics; {history} does not exist."
             )
-    return plots.learning_curves_figure(histories, options.metrics, options.x_axis)
+    return plots.learning_curves_figure(histories, options.metrics, options.x_axis, best)
+
+
+def draw_confusion(options):
+    run = RunFolder.open(options.run)
+    results = run.results()
+    parts = [part for part in MEASURED if "confusion" in results.get(part, {})]
+    if not parts or options.part not in (None, *parts):
+        has = f" but those of {listed(parts)}" if parts else ""
+        raise ValueError(
+            f"{run.results_path} must contain the confusion of tags or labels; it has no results "
+            f"of {options.part or 'a tagger or classifier'}{has}. Measure them with tfreps "
+            f"evaluate {run.path} --data FILE."
+        )
+    path = run.tags_path if run.tags_path.exists() else run.labels_path
+    names = TagSet.read(path).names
+    fonts = plots.find_fonts(names, options.font)
+    if fonts.hint:
+        print(f"{fonts.hint} You can also pass a font file with --font.", file=sys.stderr)
+    return confusion_figure(results[options.part or parts[0]]["confusion"], names, fonts)

@@ -91,6 +91,30 @@ def test_several_runs_have_a_color_each(tmp_path):
     assert len(plots.learning_curves_figure({"": history(tmp_path, line(1, **wide))}).axes) == 6
 
 
+def test_seeds_are_a_line_of_means_in_a_band(tmp_path):
+    """The second seed has one epoch more; the third point of the band is its value alone."""
+    figures = [(1.0, 3.0), (2.0, 6.0, 5.0)]
+    paths = [
+        history(
+            tmp_path,
+            *(line(4 * n, "validation", epoch=n, f1=f1) for n, f1 in enumerate(values, 1)),
+            name=f"{len(values)}.jsonl",
+        )
+        for values in figures
+    ]
+    figure = plots.learning_curves_figure({"a": paths}, best_steps={"a": [4, 12]})
+    (axes,) = figure.axes
+    assert points(axes) == [("-", [(1, 1.5), (2, 4.5), (3, 5.0)])]
+    band, stars = axes.collections
+    corners = {tuple(corner) for corner in band.get_paths()[0].vertices.tolist()}
+    assert corners == {(1, 1), (1, 2), (2, 3), (2, 6), (3, 5)}
+    assert stars.get_offsets().tolist() == [[1, 1.0], [3, 5.0]]  # the best epoch of each seed
+    names = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert names == ["validation", "best epoch"]
+    (axes,) = plots.learning_curves_figure({"": paths[0]}, best_steps={"": [None]}).axes
+    assert not axes.collections
+
+
 @pytest.mark.parametrize("line", ["[" * 100_000, '["step", "run"]', "7"], ids=["deep", "list", "7"])
 def test_histories_of_something_else(tmp_path, line):
     from tfreps._src.plots.curves import read_history

@@ -29,6 +29,18 @@ def test_a_confusion_matrix_shows_shares_of_rows(tmp_path, monkeypatch):
     assert drawn["cells"].tolist() == [[3, 1], [0, 0]]
 
 
+@pytest.mark.parametrize("count, shows", [(30, True), (31, False)])
+def test_cells_have_counts_that_do_not_overlap(count, shows):
+    counts = np.full([count, count], 12345)
+    figure = matrices.confusion_figure(counts, [f"n{i}" for i in range(count)])
+    texts = figure.axes[0].texts
+    assert len(texts) == count * count * shows
+    if shows:
+        figure.canvas.draw()
+        first, second = (text.get_window_extent() for text in texts[:2])
+        assert texts[0].get_text() == "12345" and first.x1 < second.x0
+
+
 @pytest.mark.parametrize("count", [1, 3, pytest.param(80, marks=pytest.mark.slow)])
 def test_matrices_of_any_size(tmp_path, count):
     values = np.eye(count)

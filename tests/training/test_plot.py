@@ -8,6 +8,7 @@ import tensorflow as tf
 from tests import tiny_bert
 from tfreps.__main__ import main
 from tfreps.runs import RunFolder
+from tfreps.tags import TagSet
 from tfreps.training import plot
 
 pytest.importorskip("matplotlib", reason="plots need matplotlib (tfreps[plots])")
@@ -85,6 +86,46 @@ def test_curves(run, tmp_path):
     assert axes.lines[0].get_xydata().tolist() == [[1, 1], [2, 0.5]]
 
 
+def labeling_run(path, seeds=None, step=8):
+    """Returns the folder of a run of a tagger with two epochs, without its model."""
+    run = RunFolder.create(path, "train-tagger", {"seeds": seeds})
+    lines = [{"step": 4 * n, "epoch": n, "run": "validation", "loss": step / n} for n in (1, 2)]
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    (run.logs_path / "history.jsonl").write_text(text)
+    TagSet(["O", "B-X"], "bio").write(run.tags_path)
+    run.write_results({"best": {"step": step}, "test": {"confusion": [[3, 1], [0, 2]]}})
+    return run
+
+
+def test_curves_of_seeds(tmp_path):
+    run = labeling_run(tmp_path / "run", seeds=[2, 5])
+    for seed, step in (2, 8), (5, 4):
+        labeling_run(tmp_path / "run" / f"seed-{seed}", step=step)
+    other = labeling_run(tmp_path / "other")
+    options = plot.CURVES.parse([str(run.path), str(other.path), "--output", "c.png"])
+    figure = plot.draw_curves(options)
+    (axes,) = figure.axes
+    assert [x.get_xydata().tolist() for x in axes.lines] == [[[1, 6], [2, 3]], [[1, 8], [2, 4]]]
+    stars = [x.get_offsets().tolist() for x in axes.collections[1:]]
+    assert stars == [[[2, 4], [1, 4]], [[2, 4]]]
+    names = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert names == ["run validation", "best epoch", "other validation"]
+
+
+def test_confusion(tmp_path, capsys):
+    run = labeling_run(tmp_path / "run")
+    assert draw("confusion", run.path, "--output", tmp_path / "c.png") == 0
+    assert is_png(tmp_path / "c.png")
+    options = plot.CONFUSION.parse([str(run.path), "--output", "c.png"])
+    axes = plot.draw_confusion(options).axes[0]
+    assert [text.get_text() for text in axes.texts] == ["3", "1", "0", "2"]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["O", "B-X"]
+    part = ["--part", "validation", "--output", tmp_path / "d.png"]
+    assert draw("confusion", run.path, *part) == 2
+    err = capsys.readouterr().err
+    assert "it has no results of validation but those of test. Measure them with tfreps" in err
+
+
 @pytest.mark.few(1)
 @pytest.mark.parametrize(
     "line, message",
@@ -124,6 +165,7 @@ def test_curves(run, tmp_path):
             "--metrics contains 'f1', which the runs do not have",
         ),
         ("curves . --output a.png", "not a run folder"),
+        ("confusion RUN --output a.png", "it has no results of a tagger or classifier. Measure"),
     ],
 )
 def test_mistakes(line, message, run, tmp_path, monkeypatch, capsys):

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 X_AXES = ("epoch", "step")
 XAxis = Literal["epoch", "step"]
+Path = str | os.PathLike[str]
 History = list[dict[str, Any]]  # the parsed lines of a history.jsonl
+Points = dict[float, list[float]]  # the values of a metric in all histories of a run, by epoch
 RUNS = {"train": "--", "validation": "-"}
 ASIDE = "training/"  # prefix of metrics of the training process, such as the learning rate
 PANELS = 4  # number of panels per row
@@ -22,16 +24,20 @@ LOGARITHMIC = 20  # a perplexity that varies by more than this factor has a loga
 
 
 def learning_curves_figure(
-    histories: Mapping[str, str | os.PathLike[str]],
+    histories: Mapping[str, Path | Sequence[Path]],
     metrics: Sequence[str] | None = None,
     x_axis: XAxis | None = None,
+    best_steps: Mapping[str, Sequence[int | None]] | None = None,
 ) -> "Figure":
     """Draws the metrics of one or more runs, with one panel per metric.
 
-    Training metrics are drawn as dashed lines, and validation metrics as solid lines.
+    Training metrics are drawn as dashed lines, and validation metrics as solid lines. Runs that
+    differ in their random seed are drawn as one line of their means and a band from the lowest to
+    the highest value.
 
     Args:
-        histories: dict from names of runs to the paths of their `history.jsonl` files.
+        histories: dict from names of runs to the paths of their `history.jsonl` files. A list of
+            paths contains those of runs that differ in their random seed.
         metrics: list of str. Names of the metrics to draw, such as `["loss"]`. If `None`, all
             metrics are drawn, except for metrics of the training process, such as
             `"training/learning_rate"`, which are drawn only if there are no other metrics. Defaults
@@ -40,6 +46,9 @@ def learning_curves_figure(
             of each epoch; `"step"` also draws metrics that were measured within epochs. If `None`,
             the axis is `"epoch"` if every history has epochs, and `"step"` otherwise. Defaults to
             `None`.
+        best_steps: dict from names of runs to the training step after which each of their histories
+            was best, or `None` if it is not known. These points of the validation metrics are
+            marked with a star. If `None`, no points are marked. Defaults to `None`.
 
     Returns:
         A `matplotlib.figure.Figure`.
@@ -56,20 +65,29 @@ def learning_curves_figure(
     >>> [axes.get_title() for axes in learning_curves_figure({"mine": path}).axes]
     ['loss']
     """
-    runs = {label: read_history(path) for label, path in histories.items()}
+    paths = {
+        label: [given] if isinstance(given, str | os.PathLike) else list(given)
+        for label, given in histories.items()
+    }
+    runs = {label: [read_history(path) for path in own] for label, own in paths.items()}
     check_choice((*X_AXES, None), x_axis=x_axis)
     if x_axis is None:
-        by_epoch = all(any("epoch" in line for line in lines) for lines in runs.values())
+        every = [lines for own in runs.values() for lines in own]
+        by_epoch = all(any("epoch" in line for line in lines) for lines in every)
         x_axis = "epoch" if by_epoch else "step"
-    runs = {label: [line for line in lines if x_axis in line] for label, lines in runs.items()}
-    metrics = _found_metrics(runs, metrics, list(histories.values()), x_axis)
+    runs = {
+        label: [[line for line in lines if x_axis in line] for lines in own]
+        for label, own in runs.items()
+    }
+    every = [lines for own in runs.values() for lines in own]
+    metrics = _found_metrics(every, metrics, [x for own in paths.values() for x in own], x_axis)
     columns = min(len(metrics), PANELS)
     rows = -(-len(metrics) // columns)
     figure = new_figure(4.5 * columns, 3.5 * rows)
     panels = figure.subplots(rows, columns, squeeze=False).ravel()
     lines = {}
     for axes, metric in zip(panels, metrics, strict=False):
-        lines |= _draw(axes, runs, x_axis, metric)
+        lines |= _draw(axes, runs, x_axis, metric, best_steps or {})
     for axes in panels[len(metrics) :]:
         axes.remove()
     labels, shown = [*lines], [*lines.values()]
@@ -111,18 +129,18 @@ def read_history(path: str | os.PathLike[str]) -> History:
 
 
 def _found_metrics(
-    runs: Mapping[str, History],
+    histories: Sequence[History],
     wanted: Sequence[str] | None,
     paths: Sequence[str | os.PathLike[str]],
     x_axis: XAxis,
 ) -> Sequence[str]:
     """Returns the names of the metrics to draw.
 
-    These are `wanted` or, if it is `None`, the metrics in the histories `runs`, as
+    These are `wanted` or, if it is `None`, the metrics in the histories, as
     `learning_curves_figure` describes. Raises a ValueError if a wanted metric is not in the
     histories, or if they contain no metrics. `paths` are the files that the message names.
     """
-    lines = [line for each in runs.values() for line in each]
+    lines = [line for each in histories for line in each]
     names = list(dict.fromkeys(n for line in lines for n in line if n not in (*X_AXES, "run")))
     if not names:
         files = ", ".join(map(str, paths))
@@ -139,27 +157,66 @@ def _found_metrics(
     return wanted or [n for n in names if not n.startswith(ASIDE)] or names
 
 
-def _draw(axes: Any, runs: Mapping[str, History], x_axis: XAxis, metric: str) -> dict[str, Any]:
+def _draw(
+    axes: Any,
+    runs: Mapping[str, Sequence[History]],
+    x_axis: XAxis,
+    metric: str,
+    best_steps: Mapping[str, Sequence[int | None]],
+) -> dict[str, Any]:
     """Draws a metric of all runs into one panel.
 
     Returns a dict from the label of each curve in the legend to its Matplotlib line.
     """
     lines = {}
     drawn = []
-    for number, (label, history) in enumerate(runs.items()):
+    several = len(runs) > 1
+    for number, (label, histories) in enumerate(runs.items()):
         for kind, style in RUNS.items():
-            points = [(x[x_axis], x[metric]) for x in history if x["run"] == kind and metric in x]
+            points = _points(histories, kind, x_axis, metric)
             if not points:
                 continue
-            several = len(runs) > 1
             color = f"C{number if several else list(RUNS).index(kind)}"
             marker = "." if len(points) <= 100 else ""
-            (line,) = axes.plot(*zip(*points, strict=True), style, color=color, marker=marker)
+            means = [sum(values) / len(values) for values in points.values()]
+            (line,) = axes.plot([*points], means, style, color=color, marker=marker)
+            if len(histories) > 1:
+                low, high = map(min, points.values()), map(max, points.values())
+                axes.fill_between([*points], [*low], [*high], color=color, alpha=0.2, lw=0)
             lines[f"{label} {kind}" if several else kind] = line
-            drawn += [value for _, value in points]
+            drawn += [value for values in points.values() for value in values]
+        best = _best_points(histories, best_steps.get(label, ()), x_axis, metric)
+        if best:
+            lines["best epoch"] = axes.scatter(
+                *zip(*best, strict=True), s=90, marker="*", color="k", zorder=3
+            )
     if drawn and "perplexity" in metric and 0 < LOGARITHMIC * min(drawn) < max(drawn):
         axes.set_yscale("log")
     if x_axis == "epoch":
         axes.xaxis.get_major_locator().set_params(integer=True)
     axes.set(xlabel=x_axis, title=metric)
     return lines
+
+
+def _points(histories: Sequence[History], kind: str, x_axis: XAxis, metric: str) -> Points:
+    """Returns the values of a metric at each epoch or step, in the order of the epochs or steps.
+
+    `kind` is `"train"` or `"validation"`.
+    """
+    found: Points = {}
+    for line in (line for history in histories for line in history):
+        if line["run"] == kind and metric in line:
+            found.setdefault(line[x_axis], []).append(line[metric])
+    return dict(sorted(found.items())) if len(histories) > 1 else found
+
+
+def _best_points(
+    histories: Sequence[History], steps: Sequence[int | None], x_axis: XAxis, metric: str
+) -> list[tuple[float, float]]:
+    """Returns the point of a validation metric after the best step of each history."""
+    return [
+        (line[x_axis], line[metric])
+        for history, step in zip(histories, steps, strict=False)
+        for line in history
+        if line["run"] == "validation" and line["step"] == step and metric in line
+    ]

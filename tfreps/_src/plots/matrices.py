@@ -13,8 +13,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import ArrayLike
 
+MOST_CELLS = 30  # a confusion matrix with more names shows no counts
 MOST_NAMES = 100  # limit per axis; an axis with more names shows numbers instead
 ROOM = 0.22  # inches of the figure per name of a row or column
+LETTER = 0.065  # inches of the figure per character of the longest cell
 WITHOUT_NAMES = 8.0  # inches per side of a matrix without names
 LIGHT = 0.65  # share of the color range above which the text in a cell is black
 UPRIGHT = 2  # column names of at most this many characters are not rotated
@@ -29,7 +31,7 @@ def plot_confusion_matrix(
     """Draws how often each true name (row) was predicted as each name (column), as a PNG file.
 
     Colors show each count divided by the sum of its row, because names differ in frequency. If
-    there are at most 12 names, the cells contain the counts. If there are more than 100 names, the
+    there are at most 30 names, the cells contain the counts. If there are more than 100 names, the
     axes show the positions of the names in `names` instead of the names.
 
     Args:
@@ -52,21 +54,27 @@ def plot_confusion_matrix(
     >>> plot_confusion_matrix([[2, 0], [1, 3]], ["a", "b"], path).name
     'confusion.png'
     """
+    return save_figure(confusion_figure(counts, names, fonts), path)
+
+
+def confusion_figure(
+    counts: "ArrayLike", names: Sequence[str], fonts: Fonts | None = None
+) -> "Figure":
+    """Returns the figure that `plot_confusion_matrix` saves."""
     import numpy as np
 
     table = np.asarray(counts)
-    figure = matrix_figure(
+    return matrix_figure(
         table / np.maximum(table.sum(axis=1, keepdims=True), 1),
         names,
         names,
         x_label="predicted",
         y_label="true",
         title="share of each true row",
-        cells=table if len(names) <= 12 else None,
+        cells=table if len(names) <= MOST_CELLS else None,
         limits=(0, 1),
         fonts=fonts,
     )
-    return save_figure(figure, path)
 
 
 def matrix_figure(
@@ -113,7 +121,9 @@ def matrix_figure(
 
     table = np.asarray(values)
     most = max(len(row_names), len(column_names))
-    side = 2.5 + ROOM * most if most <= MOST_NAMES else WITHOUT_NAMES
+    texts = [] if cells is None else [list(map(str, row)) for row in np.asarray(cells).tolist()]
+    room = max(ROOM, LETTER * max((len(text) + 1 for row in texts for text in row), default=0))
+    side = 2.5 + room * most if most <= MOST_NAMES else WITHOUT_NAMES
     figure = new_figure(side + 1, side)
     figure.set_layout_engine("compressed")  # this layout makes the cells square
     if fonts is None:
@@ -127,10 +137,10 @@ def matrix_figure(
     _name(axes.xaxis, column_names, fonts, turned=90)
     _name(axes.yaxis, row_names, fonts, turned=0)
     shades = np.asarray(image.norm(table))  # [R, C], in [0, 1]
-    for i, row in enumerate([] if cells is None else np.asarray(cells).tolist()):
-        for j, cell in enumerate(row):
+    for i, row in enumerate(texts):
+        for j, text in enumerate(row):
             color = "k" if shades[i, j] > LIGHT else "w"
-            axes.text(j, i, str(cell), ha="center", va="center", color=color, fontsize=7)
+            axes.text(j, i, text, ha="center", va="center", color=color, fontsize=7)
     axes.set(xlabel=x_label, ylabel=y_label, title=title)
     return figure
 
