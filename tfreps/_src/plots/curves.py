@@ -188,7 +188,7 @@ def _draw(
         best = _best_points(histories, best_steps.get(label, ()), x_axis, metric)
         if best:
             lines["best epoch"] = axes.scatter(
-                *zip(*best, strict=True), s=90, marker="*", color="k", zorder=3
+                *zip(*best, strict=True), 90, color, "*", edgecolors="k", zorder=3
             )
     if drawn and "perplexity" in metric and 0 < LOGARITHMIC * min(drawn) < max(drawn):
         axes.set_yscale("log")
