@@ -81,7 +81,8 @@ def compare(options):
     models = load_all(paths)
     first = next(iter(models.values()))
     held_out.check_fit(options, first.is_tagger)
-    kept = next((model.run.options for model in models.values() if model.run is not None), {})
+    trained = [model.run.options for model in models.values() if model.run is not None]
+    kept = next((each for each in trained if "format" in each), {})  # exports have no options
     examples = held_out.read_examples(options, kept, first.is_tagger)
     for model in models.values():
         check_known_names(model.names, examples)

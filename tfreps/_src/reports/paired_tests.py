@@ -12,7 +12,7 @@ CHUNK = 2**18  # maximum number of draws in memory, unless there are more senten
 ROUNDING = 1e-12  # differences between scores that are smaller than this count as equal
 INTERVAL = (0.025, 0.975)  # quantiles of the differences, which limit the 95% interval
 Floats = NDArray[np.float64]
-Scores = Callable[[Floats], Mapping[str, Floats]]
+ScoreFunction = Callable[[Floats], Mapping[str, Floats]]
 
 
 class PairedTest(TypedDict):
@@ -28,15 +28,15 @@ class PairedTest(TypedDict):
 
 
 def paired_tests(
-    first: ArrayLike, second: ArrayLike, scores: Scores, samples: int = 10_000, seed: int = 0
+    first: ArrayLike, second: ArrayLike, scores: ScoreFunction, samples: int = 10_000, seed: int = 0
 ) -> dict[str, PairedTest]:
     """Tests whether two systems differ significantly on the same sentences.
 
     The scores are functions of counts that are summed over sentences, such as F1. Two tests sample
     the difference `d` = score of the second system - score of the first system:
 
-    - Paired bootstrap (Koehn, 2004). A sample consists of as many sentences as there are, drawn
-      with replacement, and both systems are scored on the same sentences. The two-sided p-value is
+    - Paired bootstrap (Koehn, 2004). A sample consists of N sentences that are drawn with
+      replacement, and both systems are scored on the same sentences. The two-sided p-value is
 
           p = min(1, 2 * (1 + min(samples with d <= 0, samples with d >= 0)) / (1 + samples))
 
@@ -154,14 +154,14 @@ def _weighted_sums(weights: NDArray[Any], counts: Floats) -> Floats:
 
 
 def _differences(
-    scores: Scores, ours: Floats, theirs: Floats
+    scores: ScoreFunction, ours: Floats, theirs: Floats
 ) -> dict[str, tuple[Floats, Floats, Floats]]:
     """Returns the scores of both systems and their difference, `[S]` each, under their names."""
     before, after = scores(ours), scores(theirs)
     return {name: (before[name], after[name], after[name] - before[name]) for name in before}
 
 
-def _joined(scores: Scores, chunks: Iterator[tuple[Floats, Floats]]) -> dict[str, Floats]:
+def _joined(scores: ScoreFunction, chunks: Iterator[tuple[Floats, Floats]]) -> dict[str, Floats]:
     """Returns the difference of each score in all samples of the chunks."""
     parts = [_differences(scores, *chunk) for chunk in chunks]
     return {name: np.concatenate([part[name][2] for part in parts]) for name in parts[0]}

@@ -32,7 +32,7 @@ CHECKPOINTS, LOGS, PLOTS = "checkpoints", "logs", "plots"
 CONTENTS = (OPTIONS, RESULTS, MODEL, VOCABULARY, TOKENIZER, WORD_CHARACTERS, TAGS, LABELS)
 CONTENTS += (CHECKPOINTS, LOGS, PLOTS, MANIFEST)  # `clear_run` removes these in reverse order
 
-SEED_FOLDER = re.compile(r"seed-\d+")  # folders of runs that differ in their seed (--seeds)
+SEED_FOLDER = re.compile(r"seed-\d+")  # folders of runs that differ in their seed
 
 # Options that name input files or folders, which a new run must not overwrite.
 INPUTS = "train", "validation", "test", "unlabeled", "vocabulary", "vectors", "init"
@@ -476,12 +476,12 @@ def _stored(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def seed_folder(path: str | os.PathLike[str], seed: int) -> pathlib.Path:
-    """Returns the folder of the run of one seed in the folder of a command with --seeds."""
+    """Returns the folder of the run of one seed, in the common folder of all seeds."""
     return pathlib.Path(path, f"seed-{seed}")
 
 
 def seed_runs(path: pathlib.Path) -> list[pathlib.Path]:
-    """Returns the run folders of all seeds in the folder of a command with --seeds."""
+    """Returns the run folders of all seeds in their common folder."""
     found = (item for item in path.glob("seed-*") if SEED_FOLDER.fullmatch(item.name))
     return sorted(item for item in found if is_run_folder(item))
 
