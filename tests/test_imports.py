@@ -19,7 +19,7 @@ MAY_IMPORT = {
     "metrics": {"files", "text"},
     "optimizers": {"files", "layers"},
     "callbacks": {"files", "layers", "optimizers"},
-    "reports": {"metrics", "text"},
+    "reports": {"files", "metrics", "text"},
     "plots": {"files"},
     "models": {"backend", "files", "layers", "metrics", "optimizers", "text"},
     "convert": {"files", "models", "text"},

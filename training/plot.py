@@ -16,7 +16,8 @@ from tfreps._src.cli.start_tensorflow import start_tensorflow
 from tfreps._src.plots.curves import X_AXES
 from tfreps._src.plots.matrices import confusion_figure
 from tfreps._src.plots.position_maps import VIEWS
-from tfreps._src.runs.run_folder import RunFolder, seed_folder
+from tfreps._src.runs.run_folder import RunFolder
+from tfreps._src.runs.seed_folders import seed_folder
 from tfreps.tags import TagSet
 
 WIDTH = 128  # default dimension of sinusoidal position vectors

@@ -5,7 +5,8 @@ import shlex
 
 from tfreps._src.cli.option_rules import unused_options
 from tfreps._src.cli.options import default_values
-from tfreps._src.runs.run_folder import RunFolder, seed_folder
+from tfreps._src.runs.run_folder import RunFolder
+from tfreps._src.runs.seed_folders import seed_folder
 from tfreps.training.options.training_command import opened_run, own_options
 
 

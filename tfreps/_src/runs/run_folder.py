@@ -3,7 +3,6 @@
 import contextlib
 import os
 import pathlib
-import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ from tfreps._src.runs import run_manifest
 from tfreps._src.runs.model_archive import load_archive, save_archive
 from tfreps._src.runs.run_lock import LOCK, RunInUse, locked
 from tfreps._src.runs.run_manifest import MANIFEST, check_assets, forget_asset, record_asset
+from tfreps._src.runs.seed_folders import check_one_seed, is_seed, seed_folders
 
 if TYPE_CHECKING:  # imported for types only, so that a folder can be opened without loading Keras
     import keras
@@ -31,8 +31,6 @@ TOKENIZER, WORD_CHARACTERS = "tfreps_tokenizer.json", "word_characters.json"
 CHECKPOINTS, LOGS, PLOTS = "checkpoints", "logs", "plots"
 CONTENTS = (OPTIONS, RESULTS, MODEL, VOCABULARY, TOKENIZER, WORD_CHARACTERS, TAGS, LABELS)
 CONTENTS += (CHECKPOINTS, LOGS, PLOTS, MANIFEST)  # `clear_run` removes these in reverse order
-
-SEED_FOLDER = re.compile(r"seed-\d+")  # folders of runs that differ in their seed
 
 # Options that name input files or folders, which a new run must not overwrite.
 INPUTS = "train", "validation", "test", "unlabeled", "vocabulary", "vectors", "init"
@@ -251,11 +249,7 @@ class RunFolder:
                 f"Expected a folder for the run, but {path} is a file. Choose another path."
             )
         names = (item.name for item in path.glob("*"))
-        found = sorted(
-            name
-            for name in names
-            if name != LOCK and not is_temporary(name) and not SEED_FOLDER.fullmatch(name)
-        )
+        found = sorted(x for x in names if x != LOCK and not is_temporary(x) and not is_seed(x))
         if found and OPTIONS not in found:
             raise ValueError(
                 f"{path} is neither empty nor a run folder (it contains {found[0]!r}). "
@@ -411,11 +405,7 @@ class RunFolder:
             from tfreps._src.convert.preset_model import read_preset_model
 
             return read_preset_model(self.path)
-        if self.options.get("seeds"):
-            raise ValueError(
-                f"{self.path} contains runs of several seeds. Choose one of them, such as "
-                f"{seed_folder(self.path, self.options['seeds'][0])}."
-            )
+        check_one_seed(self.path, self.options)
         if not self.model_path.is_file():
             raise ValueError(
                 f"{self.path} contains no {MODEL}: its run has not saved a model yet. Resume the "
@@ -475,17 +465,6 @@ def _stored(options: Mapping[str, Any]) -> dict[str, Any]:
     return as_json({name: options[name] for name in options if name not in OF_ONE_COMMAND})
 
 
-def seed_folder(path: str | os.PathLike[str], seed: int) -> pathlib.Path:
-    """Returns the folder of the run of one seed, in the common folder of all seeds."""
-    return pathlib.Path(path, f"seed-{seed}")
-
-
-def seed_runs(path: pathlib.Path) -> list[pathlib.Path]:
-    """Returns the run folders of all seeds in their common folder."""
-    found = (item for item in path.glob("seed-*") if SEED_FOLDER.fullmatch(item.name))
-    return sorted(item for item in found if is_run_folder(item))
-
-
 def run_files(path: str | os.PathLike[str]) -> list[pathlib.Path]:
     """Returns the files of the run in a folder, which no output file may replace."""
     return [item for name in CONTENTS if (item := pathlib.Path(path, name)).is_file()]
@@ -494,7 +473,7 @@ def run_files(path: str | os.PathLike[str]) -> list[pathlib.Path]:
 def check_inputs(path: str | os.PathLike[str], options: Mapping[str, Any]) -> None:
     """Raises a ValueError if an option names an input file that `clear_run(path)` would remove."""
     run = pathlib.Path(path).resolve()
-    parts = {run, *(run / name for name in CONTENTS), *seed_runs(run)}
+    parts = {run, *(run / name for name in CONTENTS), *seed_folders(run)}
     for name in INPUTS:
         given = options.get(name) or ()
         for each in given if isinstance(given, list | tuple) else [given]:
@@ -509,7 +488,7 @@ def check_inputs(path: str | os.PathLike[str], options: Mapping[str, Any]) -> No
 
 def clear_run(path: pathlib.Path) -> None:
     """Removes the files of the run in a folder, and of its runs of seeds, and nothing else."""
-    for each in seed_runs(path):
+    for each in filter(is_run_folder, seed_folders(path)):
         clear_run(each)
         with contextlib.suppress(OSError):  # the folder contains other files, such as a lock
             each.rmdir()
