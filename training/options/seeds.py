@@ -1,7 +1,7 @@
 """train_seeds: trains one run, or a run for each of several random seeds and a report on them."""
 
-import argparse
 import shlex
+import types
 
 from tfreps._src.cli.option_rules import unused_options
 from tfreps._src.cli.options import default_values
@@ -10,7 +10,7 @@ from tfreps._src.runs.seed_folders import seed_folder
 from tfreps.training.options.training_command import opened_run, own_options
 
 
-class OneSeed(argparse.Namespace):
+class OneSeed(types.SimpleNamespace):
     """Options of the run of one seed. `all_seeds`, which is not stored, is the `AllSeeds`."""
 
     __slots__ = ("all_seeds",)

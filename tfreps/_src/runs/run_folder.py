@@ -33,9 +33,8 @@ CONTENTS = (OPTIONS, RESULTS, MODEL, VOCABULARY, TOKENIZER, WORD_CHARACTERS, TAG
 CONTENTS += (CHECKPOINTS, LOGS, PLOTS, MANIFEST)  # `clear_run` removes these in reverse order
 
 # Options that name input files or folders, which a new run must not overwrite.
-INPUTS = "train", "validation", "test", "unlabeled", "vocabulary", "vectors", "init"
-INPUTS += ("elmo", "elmo_config", "elmo_weights", "bert")
-INPUTS += ("train_vectors", "validation_vectors", "test_vectors")
+INPUTS = "train", "validation", "test", "unlabeled", "vocabulary", "vectors", "init", "bert", "elmo"
+INPUTS += ("elmo_config", "elmo_weights", "train_vectors", "validation_vectors", "test_vectors")
 
 
 class RunFolder:
