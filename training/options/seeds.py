@@ -55,9 +55,9 @@ class AllSeeds:
 def train_seeds(command, train, argv, set_defaults, may_change):
     """Runs a training command: trains one run or, with --seeds, a run for each seed.
 
-    All runs are trained in this process, so that their output and signals need no passing on. The
-    state of Keras is cleared before each of them; therefore, a run is the same as that of a command
-    with --seed, which a test checks.
+    All runs are trained in this process, so that their output and signals need not be passed on.
+    The state of Keras is cleared before each of them, which frees the previous model. Therefore, a
+    run is the same as that of a command with --seed, which a test checks.
 
     Args:
         command: `Command` of the options.
