@@ -187,9 +187,8 @@ def _draw(
             drawn += [value for values in points.values() for value in values]
         best = _best_points(histories, best_steps.get(label, ()), x_axis, metric)
         if best:
-            lines["best epoch"] = axes.scatter(
-                *zip(*best, strict=True), 90, color, "*", edgecolors="k", zorder=3
-            )
+            style = {"s": 90, "marker": "*", "edgecolors": "k", "zorder": 3}
+            lines["best epoch"] = axes.scatter(*zip(*best, strict=True), color=color, **style)
     if drawn and "perplexity" in metric and 0 < LOGARITHMIC * min(drawn) < max(drawn):
         axes.set_yscale("log")
     if x_axis == "epoch":
