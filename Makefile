@@ -78,12 +78,13 @@ SPREAD := -n auto --maxprocesses 4 --dist loadfile
 SLOW := $(BIN)/python -m pytest -q -m slow
 # Rules of files, types and words, which only `make check` runs.
 CHECKS := tests/test_imports.py tests/test_annotated_tree.py tests/test_types.py tests/test_words.py
-# The slow tests run in three parts with separate processes: TensorFlow does not release the memory
-# of compiled graphs.
+# The slow tests run in parts with separate processes, because TensorFlow does not release the memory
+# of compiled graphs: after an hour, a process has up to 10 GB.
 FIRST := tests/layers tests/models tests/metrics tests/callbacks tests/data tests/text tests/convert \
   tests/test_conformance.py
-SECOND := tests/export tests/inference tests/docs tests/test_docstrings.py tests/test_gpu_kernels.py
-THIRD := tests $(patsubst %,--ignore=%,$(FIRST) $(SECOND) $(CHECKS)) --ignore=tests/hostile
+SECOND := tests/export
+THIRD := tests/inference tests/docs tests/test_docstrings.py tests/test_gpu_kernels.py
+FOURTH := tests $(patsubst %,--ignore=%,$(FIRST) $(SECOND) $(THIRD) $(CHECKS)) --ignore=tests/hostile
 
 test: install
 	$(BIN)/python -m pytest -q -m "not slow" $(SPREAD) tests $(CHECKS:%=--ignore=%)
@@ -102,6 +103,7 @@ test-slow: install
 	$(SLOW) $(SPREAD) $(FIRST)
 	$(SLOW) $(SPREAD) $(SECOND)
 	$(SLOW) $(SPREAD) $(THIRD)
+	$(SLOW) $(SPREAD) $(FOURTH)
 	$(SLOW) tests/hostile
 
 test-real: install

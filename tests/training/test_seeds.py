@@ -37,6 +37,7 @@ def are_equal(run, other):
     return all(np.array_equal(*pair) for pair in pairs)
 
 
+@pytest.mark.slow
 def test_a_run_for_each_seed(files, tmp_path, capsys):
     run = tmp_path / "run"
     out = train(files, run, "--seeds", 3, 1)

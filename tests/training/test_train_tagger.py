@@ -79,6 +79,7 @@ def test_partial_tags_suffice(names_only, tmp_path):
     assert sorted(tfreps.load(run).names) == sorted(known)
 
 
+@pytest.mark.slow
 def test_sets_of_one_tag_train_like_tags(tmp_path):
     whole = labeling.write_tagged(tmp_path, sizes=(20, 1, 1))[1]
     sentences = labeling.read_columns(Path(whole).read_text() + "\n")
