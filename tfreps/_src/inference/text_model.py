@@ -17,6 +17,7 @@ from tfreps._src.models.sentence_embedder import SentenceEmbedder
 from tfreps._src.models.tagger import Tagger
 from tfreps._src.text.bert.piece_indexer import PieceIndexer
 from tfreps._src.text.bert.piece_tokenizer import PieceTokenizer
+from tfreps._src.text.text_features import TextFeatures
 from tfreps._src.text.token_indexer import TokenIndexer
 from tfreps._src.text.tokenizers import tokenize
 from tfreps._src.text.unspaced import warn_of_clauses
@@ -57,6 +58,7 @@ class TextModel(LoadedModel):
         self.max_length: int | None = max_length
         self.num_truncated: int = 0
         self._has_read = False
+        model.preprocessor = TextFeatures(self._cut_tokens, indexer)
 
     def tokenize(self, texts: Iterable[str]) -> list[list[str]]:
         """Tokenizes raw texts as in training.
@@ -71,6 +73,10 @@ class TextModel(LoadedModel):
         self._warn_of_clauses(texts)
         # "bert" is replaced by the tokenizer in the constructor.
         return tokenize(texts, self.tokens)  # pyright: ignore[reportArgumentType, reportCallIssue]
+
+    def _cut_tokens(self, texts: list[str]) -> list[list[str]]:
+        """Returns the tokens of each text, at most `max_length`."""
+        return [tokens[: self.max_length] for tokens in self.tokenize(texts)]
 
     def _warn_of_clauses(self, texts: list[str]) -> None:
         """Logs a warning if the first texts that the model reads have no spaces between words."""

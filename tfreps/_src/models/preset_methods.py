@@ -44,7 +44,9 @@ class PresetMethods:
                 `.keras` file, or published weights in a format that `from_pretrained` of the class
                 reads.
             **options: Options of `from_pretrained` of the class. They apply only to published
-                weights.
+                weights. For a `Classifier` or `Tagger` with a new, random head on a pre-trained
+                BERT: `labels`, `num_classes` or `tags`, and other options of the class. This
+                model takes raw texts in `fit`, `evaluate` and `predict`.
 
         Returns:
             The model.

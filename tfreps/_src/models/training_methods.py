@@ -1,10 +1,11 @@
 """TrainingMethods: `compile`, `fit`, `evaluate` and `predict` of all models, on any devices."""
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import keras
+import numpy as np
 import tensorflow as tf
 
 from tfreps._src.layers.ops.replicas import num_replicas, sum_over_replicas
@@ -22,6 +23,9 @@ class TrainingMethods:
     public methods for it.
     """
 
+    # Function from raw texts, str `[B]`, to features, with which `fit`, `evaluate` and `predict`
+    # also take raw texts.
+    preprocessor: Callable[[tf.Tensor], Any] | None = None
     # For models that compute their loss and metrics themselves: arguments of Keras methods that
     # must be None -> end of the error message: reason and remedy.
     _unused_arguments: Mapping[str, str] = {}
@@ -59,11 +63,22 @@ class TrainingMethods:
     ) -> keras.callbacks.History:
         """Trains the model; arguments and result are those of `keras.Model.fit`.
 
+        The model of an object that `tfreps.load` returns, and a model of `from_preset` with a new
+        head, has an attribute `preprocessor`, a function from raw texts to features. `x` can then
+        be a list or array of N str, or a `tf.data.Dataset` of batches of str; `validation_data`,
+        too. A list is padded to its longest text, and each batch of a data set to its own.
+
         Raises:
             ValueError: If an argument does not apply to the model, or `x` consists of texts, tokens
-                or lists or is a `SequenceBatches`. Also if `y` is a list or contains names, for a
-                model that computes its loss itself.
+                or lists or is a `SequenceBatches`, except for texts if there is a `preprocessor`.
+                Also if `y` is a list or contains names, for a model that computes its loss itself.
         """
+        x = self._features_of(x)
+        validation = kwargs.get("validation_data")
+        if isinstance(validation, tuple | list):
+            kwargs["validation_data"] = self._features_of(validation[0]), *validation[1:]
+        elif validation is not None:
+            kwargs["validation_data"] = self._features_of(validation)
         self._check_arguments("fit", x, y, *args, **kwargs)
         try:
             return super().fit(x, y, *args, **kwargs)
@@ -80,6 +95,7 @@ class TrainingMethods:
         Raises:
             ValueError: If `fit` rejects the arguments.
         """
+        x = self._features_of(x)
         self._check_arguments("evaluate", x, y, *args, **kwargs)
         return tf.nest.map_structure(_as_float, super().evaluate(x, y, *args, **kwargs))
 
@@ -91,7 +107,8 @@ class TrainingMethods:
         execution computes one batch, whatever the `steps_per_execution` of `compile` is.
 
         Args:
-            x: The features, in a form that `keras.Model.predict` accepts.
+            x: The features, in a form that `keras.Model.predict` accepts, or raw texts, as in
+                `fit`.
             *args: Other arguments of `keras.Model.predict`.
             **kwargs: Keyword arguments of `keras.Model.predict`.
 
@@ -100,8 +117,9 @@ class TrainingMethods:
             classifier, a dict with `labels` and `probabilities`.
 
         Raises:
-            ValueError: If `x` consists of texts, tokens or lists, or is a `SequenceBatches`.
+            ValueError: If `fit` rejects `x`.
         """
+        x = self._features_of(x)
         _check_fit_inputs(x)
         # In an execution of several steps, Keras would concatenate outputs of different lengths.
         steps, self.steps_per_execution = self.steps_per_execution, 1
@@ -118,6 +136,25 @@ class TrainingMethods:
         """
         self._check_arguments("train_on_batch", *args, **kwargs)
         return super().train_on_batch(*args, **kwargs)
+
+    def _features_of(self, x):
+        """Returns the features of raw texts, or of a data set of them; other inputs stay as is."""
+        preprocess = self.preprocessor
+        if preprocess is None:
+            return x
+        if isinstance(x, tf.data.Dataset):
+            spec = x.element_spec
+            if _are_texts(spec):
+                return x.map(preprocess, tf.data.AUTOTUNE)
+            if isinstance(spec, tuple) and _are_texts(spec[0]):
+                return x.map(lambda texts, *rest: (preprocess(texts), *rest), tf.data.AUTOTUNE)
+            return x
+        if isinstance(x, list | tuple) and x and all(isinstance(text, str) for text in x):
+            x = np.array(x, object)
+        if not _are_texts(x):
+            return x
+        features = preprocess(tf.constant(x, "string"))
+        return {name: value.numpy() for name, value in features.items()}
 
     @property
     def metrics(self) -> list[keras.Metric]:
@@ -227,8 +264,17 @@ def _check_fit_inputs(x):
                 "`x` must be an array or tensor of features, a dict of them, or a "
                 f"tf.data.Dataset; got a {kind}. Convert tokens with `tfreps.data.SequenceBatches("
                 "tokens, targets, indexer).dataset()`, and lists of ids of the same length with "
-                "`np.array`."
+                "`np.array`. Raw texts need a model with a `preprocessor`, such as "
+                "`tfreps.load(source).model`."
             )
+
+
+def _are_texts(x):
+    """Returns True for an array, a tensor or a spec of str `[N]`."""
+    if tf.TensorShape(getattr(x, "shape", None)).rank != 1:
+        return False
+    kind = getattr(x.dtype, "kind", "S" if x.dtype == tf.string else "")
+    return kind in ("U", "S") or kind == "O" and all(isinstance(text, str | bytes) for text in x)
 
 
 def _padded(output):

@@ -24,6 +24,7 @@ from tfreps._src.models.tagger import Tagger
 from tfreps._src.models.whole_model import WholeModel
 from tfreps._src.presets import hub_repositories
 from tfreps._src.runs.kinds import OWN, kinds_of, locate
+from tfreps._src.runs.new_heads import asks_for_new_head, with_new_head
 from tfreps._src.runs.run_card import run_card, shared_options
 from tfreps._src.runs.run_folder import (
     LABELS,
@@ -49,6 +50,8 @@ def from_preset(cls: Any, source: str | os.PathLike[str], **options: Any) -> Any
         The model in the source or, if this is not an instance of `cls`, the first part of the model
         that is an instance of `cls`.
     """
+    if asks_for_new_head(cls, options):
+        return with_new_head(cls, source, options)
     with locate(source, *OWN, *kinds_of(cls)) as found:
         if found.kind in OWN or issubclass(cls, Elmo):
             return _part(cls, found.read(cls), source, options)
