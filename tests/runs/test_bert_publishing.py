@@ -94,7 +94,7 @@ def test_a_published_tagger_answers_words(tagger, tmp_path):
     emissions = model({"token_ids": ids})["emissions"].numpy()[0]
     shares = np.exp(emissions) / np.exp(emissions).sum(-1, keepdims=True)
     shares = shares[[1, 3, 4]]  # the first pieces
-    found = TextTagger(load(folder).model, opened.indexer, "words").tag([words])[0]
+    found = TextTagger(load(folder, scheme="none").model, opened.indexer, "words").tag([words])[0]
     assert found.tags == [TAGS[place] for place in shares.argmax(-1)]
     assert_close(found.confidences, shares.max(-1))
     np.testing.assert_array_equal(opened.model.kernel, model.kernel)
@@ -117,7 +117,7 @@ def test_a_published_tagger_cuts_words_as_its_tokenizer(tmp_path):
     ].numpy()[0, 1:-1]
     shares = np.exp(emissions) / np.exp(emissions).sum(-1, keepdims=True)
     assert len(shares) == len(words)  # each word is one piece
-    plain = load(tmp_path / "tagger").model
+    plain = load(tmp_path / "tagger", scheme="none").model
     assert_close(
         TextTagger(plain, opened.indexer, "bert").tag([words])[0].confidences, shares.max(-1)
     )
@@ -239,5 +239,6 @@ def test_what_transformers_has_no_place_for(classifier, tagger, tmp_path, capsys
     line = refused(capsys, "convert", headless, "--output", tmp_path / "no")
     assert "has no label or tag head" in line and not (tmp_path / "no").exists()
     (tagger[1] / "vocab.txt").unlink()
-    line = refused(capsys, "convert", tagger[1], "--output", tmp_path / "no")
+    scheme = "--scheme", "bio"
+    line = refused(capsys, "convert", tagger[1], "--output", tmp_path / "no", *scheme)
     assert "contains no vocab.txt" in line and not (tmp_path / "no").exists()
