@@ -25,7 +25,7 @@ COMMAND = Command(
         "runs": Option(
             str, None, "Two or more taggers, or two or more classifiers: run folders and exports, "
             "given by path, and published models, given by path, name or hf:// address.",
-            many=True, required=True, metavar="RUN",
+            many=True, required=True, metavar="MODEL",
         )
     },
     [
@@ -105,8 +105,8 @@ def check_files(options, paths):
     """Raises a ValueError if there are fewer than two runs, or a file must not be written."""
     if len(paths) < 2:
         raise ValueError(
-            f"RUN must be at least two different models; got {options.runs[0]} alone. To evaluate "
-            "one model, use tfreps evaluate."
+            f"MODEL must be at least two different models; got {options.runs[0]} alone. To "
+            "evaluate one model, use tfreps evaluate."
         )
     read = [*options.data, *filter(None, [options.vectors])]
     read += [file for path in paths.values() for file in run_files(path)]
@@ -134,12 +134,12 @@ def load_all(paths):
     for name, other in others:
         if other.kind != model.kind:
             raise ValueError(
-                f"RUN must be all taggers or all classifiers; {paths[first]} is {model.kind}, and "
-                f"{paths[name]} is {other.kind}."
+                f"MODEL must be all taggers or all classifiers; {paths[first]} is {model.kind}, "
+                f"and {paths[name]} is {other.kind}."
             )
         if model.is_tagger and other.scheme != model.scheme:
             raise ValueError(
-                "RUN must be taggers with the same tag scheme, which is that of --data; "
+                "MODEL must be taggers with the same tag scheme, which is that of --data; "
                 f"{paths[first]} has {model.scheme or 'no scheme'}, and {paths[name]} has "
                 f"{other.scheme or 'no scheme'}. Train one of them on tags in the other scheme."
             )

@@ -130,10 +130,10 @@ CURVES = Command(
     "Draws metrics of runs over their epochs or steps.",
     {
         "runs": Option(
-            str, None, "Run folders of training commands. The runs of --seeds, given by their "
-            "common folder, are drawn as their mean and a band from the lowest to the highest "
-            "value. A star marks the epoch whose weights were saved as the best ones.", many=True,
-            required=True, metavar="DIR",
+            str, None, "Run folders of training commands. The runs of 'tfreps train-tagger "
+            "--seeds', given by their common folder, are drawn as their mean and a band from the "
+            "lowest to the highest value. A star marks the epoch whose weights were saved as the "
+            "best ones.", many=True, required=True, metavar="DIR",
         )
     },
     [
@@ -182,6 +182,7 @@ CONFUSION = Command(
     ],
     (
         "tfreps plot confusion runs/ner --output confusion.png",
+        "tfreps plot confusion runs/ner --part validation --output confusion.png",
         "tfreps plot confusion runs/ner --part evaluation --output confusion.png",
     ),
     tensorflow=False,
@@ -205,7 +206,7 @@ OVERVIEW = Command(
         )
     },
     [],
-    tuple(command.examples[0] for command in COMMANDS.values()),
+    tuple(COMMANDS[kind].examples[0] for kind in ("attention", "curves", "confusion")),
     usage=f"tfreps plot {{{','.join(COMMANDS)}}} [options]",
 )  # fmt: skip
 

@@ -8,7 +8,7 @@ import tensorflow as tf
 from tests.catalogue import CATALOGUE
 from tests.closeness import assert_close
 from tfreps import models
-from tfreps._src.models.model_exports import _flat
+from tfreps._src.models.model_exports import flat_outputs
 
 IDS = np.array([[2, 5, 6, 3], [2, 7, 3, 0]], "int32")
 MASK = IDS != 0
@@ -79,8 +79,8 @@ def test_a_list_among_the_outputs(tmp_path):
 
 def test_a_list_of_one():
     one = tf.constant([1.0])
-    assert_same(_flat({"a": [one], "b": one}), {"a_0": one, "b": one})
-    assert_same(_flat((one, [one])), [one, one])
+    assert_same(flat_outputs({"a": [one], "b": one}), {"a_0": one, "b": one})
+    assert_same(flat_outputs((one, [one])), [one, one])
 
 
 def test_a_signature_that_is_given(tmp_path, capsys):

@@ -15,7 +15,7 @@ COMMON = (
     *("train", "validation", "test", "format", "text_field", "label_field", "scheme", "tokens"),
     *("max_length", "encoder", "init", "bert", "units", "dropout", "vectors", "elmo", "lowercase"),
     *("min_count", "pooling", "monitor", "epochs", "patience", "batch_size", "learning_rate"),
-    *("seeds", "run", "resume", "overwrite"),
+    *("run", "resume", "overwrite"),
 )
 # Options that only experiments change: keys of --config and --set without a flag.
 KEYS = (
