@@ -4,6 +4,7 @@ import gzip
 import importlib
 import itertools
 import json
+import types
 
 import pytest
 
@@ -50,7 +51,8 @@ def test_the_time_left(run, tmp_path, capsys, monkeypatch, command, unit):
     module = importlib.import_module(f"tfreps.training.{command}")
     at_once = {"classify": "TEXTS_AT_ONCE", "tag": "SENTENCES_AT_ONCE"}[command]
     monkeypatch.setattr(module, at_once, 1000)
-    monkeypatch.setattr("tfreps._src.files.progress.time.monotonic", lambda: next(now))
+    clock = types.SimpleNamespace(monotonic=lambda: next(now))  # threads read the real clock
+    monkeypatch.setattr("tfreps._src.files.progress.time", clock)
     assert main([command, str(run), str(path)]) == 0
     out, err = capsys.readouterr()
     lines = [line for line in err.splitlines() if " left" in line]
