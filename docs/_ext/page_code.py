@@ -5,10 +5,11 @@
 
 All blocks of a page run in one temporary folder, with all seeds set. `:hide-output:` runs a block
 without showing its output, `:hide:` without showing the block either, and `:figure: TEXT` describes
-the figures that a block draws with matplotlib. Code that cannot run here (old libraries, other
-machines) is in an ordinary block. Two processes run the pages, and each takes the next page when it
-has finished one; what they write is in images/run. The functions above the directive do not need
-Sphinx: tests/docs/ runs the same blocks with them.
+the figures that a block draws with matplotlib. The code of a block with `:from: FILE NAME ...` is
+that of these functions, classes or constants of by_hand/FILE, or of the whole file without names.
+Code that cannot run here (old libraries, other machines) is in an ordinary block. Two processes run
+the pages, and each takes the next page when it has finished one; what they write is in images/run.
+The functions above the directive do not need Sphinx: tests/docs/ runs the same blocks with them.
 
     python docs/_ext/page_code.py docs FOLDER guides/crf howto/resume    # runs two pages
 """
@@ -32,6 +33,8 @@ import traceback
 BLOCK = re.compile(
     r"^```\{(run-python|run-command)\}\n((?::[\w-]+:[^\n]*\n)*)(.*?)^```$", re.M | re.S
 )
+INCLUDED = re.compile(r"^:from: (.+)$", re.M)
+BY_HAND = pathlib.Path(__file__).parents[1] / "by_hand"
 FOLDER = "images/run"
 OUTPUTS = "outputs.json"
 NUM_PROCESSES = 2
@@ -40,9 +43,32 @@ NUM_PROCESSES = 2
 def blocks(text):
     """Returns `[(kind, code, line number)]` of the blocks of a page that run."""
     return [
-        (found[1], found[3], text[: found.start(3)].count("\n") + 1)
+        (found[1], code_of(found[2], found[3]), text[: found.start(3)].count("\n") + 1)
         for found in BLOCK.finditer(text)
     ]
+
+
+def code_of(options, content):
+    """Returns the code of a block: its content, or the code that its options name."""
+    included = INCLUDED.search(options)
+    return from_file(*included[1].split()) if included else content
+
+
+def from_file(file, *names):
+    """Returns the code of a file of by_hand/: of the given functions, classes and constants only.
+
+    Without names, it returns the whole file but its docstring.
+    """
+    text = (BY_HAND / file).read_text(encoding="utf-8")
+    parts = {}  # name -> lines of a statement
+    for number, part in enumerate(ast.parse(text).body):
+        first = min([part.lineno, *(d.lineno for d in getattr(part, "decorator_list", []))])
+        lines = "\n".join(text.splitlines()[first - 1 : part.end_lineno])
+        target = part.targets[0] if isinstance(part, ast.Assign) else part
+        parts[getattr(target, "name", getattr(target, "id", number))] = lines
+    if not names:
+        return text.split('"""\n', 1)[1].strip("\n") + "\n"
+    return "\n\n\n".join(parts[name] for name in names) + "\n"
 
 
 class PageSession:
@@ -208,6 +234,7 @@ def setup(app):
             "hide": directives.flag,
             "hide-output": directives.flag,
             "figure": directives.unchanged_required,
+            "from": directives.unchanged_required,
         }
 
         def run(self):
@@ -220,6 +247,8 @@ def setup(app):
             if "error" in found:
                 raise self.error(found["error"])
             code = "\n".join(self.content)
+            if "from" in self.options:
+                code = from_file(*self.options["from"].split())
             language = "python" if self.name == "run-python" else "bash"
             if "hide" in self.options:
                 return []

@@ -69,3 +69,19 @@ def test_pages_run(path):
     with session.folder:
         for kind, code, line in page_code.blocks(path.read_text(encoding="utf-8")):
             session.run(kind, code, line)
+
+
+def test_code_of_a_file(tmp_path, monkeypatch):
+    """A block shows and runs the named parts of a file, or all of it."""
+    code = '"""Docstring."""\n\nSIZE = 2\n\n\ndef twice(x):\n    return SIZE * x\n\n\nOTHER = 1\n'
+    (tmp_path / "sums.py").write_text(code)
+    monkeypatch.setattr(page_code, "BY_HAND", tmp_path)
+    text = "```{run-python}\n:from: sums.py SIZE twice\n```\n\n```{run-python}\ntwice(4)\n```\n"
+    (_, included, _), (_, written, line) = page_code.blocks(text)
+    assert (written, line) == ("twice(4)\n", 6)
+    assert included == "SIZE = 2\n\n\ndef twice(x):\n    return SIZE * x\n"
+    assert page_code.from_file("sums.py") == code.partition("\n\n")[2]
+    session = page_code.PageSession("page")
+    with session.folder:
+        session.run("run-python", included)
+        assert session.run("run-python", written, line) == ("8\n", [])
