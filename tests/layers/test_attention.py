@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tests import oracles_transformer
+from docs.by_hand import transformer
 from tests.closeness import assert_close
+from tests.paper_weights import block_weights
 from tfreps.layers import SelfAttention
 
 X = np.random.default_rng(3).normal(size=[4, 5, 6]).astype("float32")
@@ -28,13 +29,13 @@ def make(**options):
 @pytest.mark.parametrize("num_heads", [1, 2, 3])
 def test_equals_plain_loops_whatever_stands_on_padding(num_heads, causal):
     layer = make(num_heads=num_heads, causal=causal)
-    weights = oracles_transformer.block_weights(layer)
+    weights = block_weights(layer)
     x = np.where(MASK[..., None], X, np.nan)
     y, probabilities = layer(x, mask=MASK, return_attention=True)
     np.testing.assert_array_equal(layer(x, mask=MASK), y)
     for row in range(4):
         rows = X[row].astype("float64")
-        expected = oracles_transformer.attention(rows, weights, num_heads, MASK[row], causal)
+        expected = transformer.attention(rows, weights, num_heads, MASK[row], causal)
         assert_close(y[row], expected[0])
         assert_close(probabilities[row], expected[1])
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tests import oracles_transformer
+from docs.by_hand import transformer
 from tests.closeness import assert_close
 from tfreps._src.layers.position_embedding import sinusoids
 from tfreps.layers import PositionEmbedding
@@ -28,7 +28,7 @@ def make(positions="learned", **options):
 def test_sines_and_cosines_equal_the_formulas(kind, dim, normalize_rows):
     rows = sinusoids(600, dim, kind, normalize_rows)
     assert rows.dtype == tf.float32
-    expected = oracles_transformer.positions(600, dim, kind, normalize_rows)
+    expected = transformer.sinusoids(600, dim, kind, normalize_rows)
     assert_close(rows, expected)
 
 

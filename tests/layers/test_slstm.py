@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tests import oracles_slstm
+from docs.by_hand import slstm
 from tests.closeness import BFLOAT16, assert_close
 from tfreps.layers import SLSTM
 
@@ -63,7 +63,9 @@ def make(seed=0, scale=0.7, **options):
 
 
 def named(layer):
-    return {weight.name: weight.numpy().astype("float64") for weight in layer.trainable_weights}
+    """Returns the weights of a layer by their names in the paper."""
+    arrays = {weight.name: weight.numpy().astype("float64") for weight in layer.trainable_weights}
+    return slstm.named(arrays, layer.window, layer.neighbors)
 
 
 def batch(seed=1):
@@ -82,7 +84,8 @@ def test_is_the_plain_loop(form):
         if not mask.any():
             np.testing.assert_array_equal(sentence[row], 0.0)
             continue
-        h, g = oracles_slstm.slstm(x[row][mask].astype("float64"), named(layer), options)
+        inputs = x[row][mask].astype("float64")
+        h, g = slstm.slstm(inputs, named(layer), layer.num_steps, options)
         assert_close(words[row][mask], h)
         assert_close(sentence[row], g)
 

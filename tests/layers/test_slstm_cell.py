@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tests import oracles_slstm
+from docs.by_hand import slstm
 from tests.closeness import assert_close
+from tests.layers.test_slstm import named
 from tfreps.layers import SLSTM, SLSTMCell
 
 LENGTHS = np.array([5, 3])
@@ -39,11 +40,11 @@ def test_is_one_step_of_the_equations(options):
     cell = make(**options)
     inputs, *before = states(cell.num_sentence_nodes)
     got = cell(inputs, *before, mask=np.arange(5) < LENGTHS[:, None])
-    weights = {w.name: w.numpy().astype("float64") for w in cell.trainable_weights}
+    weights = named(cell)
     for row, length in enumerate(LENGTHS):
         x, h, c = (values[row, :length].astype("float64") for values in (inputs, *before[:2]))
         g, q = (values[row].astype("float64") for values in before[2:])
-        expected = oracles_slstm.step(x, h, c, g, q, weights, cell.get_config())
+        expected = slstm.step(x, h, c, g, q, weights, cell.get_config())
         for state, wanted in zip(got, expected, strict=True):
             assert_close(state[row, : len(wanted)], wanted)
         for state in got[:2]:

@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tests import oracles_transformer
+from docs.by_hand import transformer
 from tests.closeness import assert_close
+from tests.paper_weights import block_weights
 from tfreps._src.layers.ops.configurable import inner_layers
 from tfreps.layers import TransformerBlock
 
@@ -51,12 +52,12 @@ def make(dtype=None, **options):
 @every
 def test_equals_plain_loops_whatever_stands_on_padding(form):
     layer = make(**form)
-    weights, options = oracles_transformer.block_weights(layer), layer.get_config()
+    weights, options = block_weights(layer), layer.get_config()
     x = np.where(MASK[..., None], X, np.nan)
     y, probabilities = layer(x, mask=MASK, return_attention=True)
     np.testing.assert_array_equal(layer(x, mask=MASK), y)
     for row in range(4):
-        expected = oracles_transformer.block(X[row].astype("float64"), weights, options, MASK[row])
+        expected = transformer.block(X[row].astype("float64"), weights, options, MASK[row])
         # The terms of six sums, between layer norms that enlarge rounding.
         assert_close(y[row], expected[0], terms=256)
         assert_close(probabilities[row], expected[1], terms=256)

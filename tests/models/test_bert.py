@@ -1,6 +1,5 @@
 """Tests BertEncoder against loops in NumPy, its parameter counts and its errors."""
 
-import math
 import warnings
 
 import keras
@@ -8,7 +7,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from docs.by_hand import bert
+from docs.by_hand.transformer import ACTIVATIONS
 from tests.closeness import assert_close
+from tests.paper_weights import arrays, bert_weights
 from tfreps._src.models.bert import FOREIGN
 from tfreps._src.models.copy_weights import copy_weights
 from tfreps.models import BertEncoder, Classifier
@@ -27,57 +29,12 @@ def make(**kwargs):
     return encoder
 
 
-def norm(x, layer):
-    x = (x - x.mean()) / math.sqrt(x.var() + layer.epsilon)
-    return x * layer.gamma.numpy() + layer.beta.numpy()
-
-
-def dense(x, layer):
-    return x @ layer.kernel.numpy() + layer.bias.numpy()
-
-
-def gelu(x):
-    return np.array([0.5 * value * (1 + math.erf(value / math.sqrt(2))) for value in x])
-
-
-def block(xs, layer):
-    """Computes self-attention head by head, then the feed-forward network."""
-    heads = layer.num_heads
-    q, k, v = np.split(np.array([dense(x, layer.attention.query_key_value) for x in xs]), 3, 1)
-    size, out = q.shape[1] // heads, []
-    for i in range(len(xs)):
-        parts = []
-        for h in range(heads):
-            head = slice(h * size, (h + 1) * size)
-            scores = [math.exp(q[i, head] @ k[j, head] / math.sqrt(size)) for j in range(len(xs))]
-            parts.append(sum(s * v[j, head] for j, s in enumerate(scores)) / sum(scores))
-        x = norm(
-            xs[i] + dense(np.concatenate(parts), layer.attention.combine), layer.attention_norm
-        )
-        y = dense(gelu(dense(x, layer.expand)), layer.contract)
-        out.append(norm(x + y, layer.feed_forward_norm))
-    return out
-
-
-def bert(encoder, ids, segments):
-    """Returns the layer outputs `[L+1, T, D]` and the pooled vector of a text without padding."""
-    xs = [
-        encoder.token_embedding.embeddings.numpy()[word]
-        + encoder.add_positions.table.numpy()[position]
-        + encoder.segment_embedding.table.numpy()[segment]
-        for position, (word, segment) in enumerate(zip(ids, segments, strict=True))
-    ]
-    layers = [[norm(x, encoder.embedding_norm) for x in xs]]
-    for layer in encoder.blocks:
-        layers.append(block(layers[-1], layer))
-    return np.array(layers), np.tanh(dense(layers[-1][0], encoder.pooler_dense))
-
-
 def test_equals_numpy_text_by_text():
     encoder = make()
+    weights, options = bert_weights(encoder), encoder.blocks[0].get_config()
     out = encoder({"token_ids": IDS, "segment_ids": SEGMENTS})
     for row, length in enumerate((4, 3)):
-        layers, pooled = bert(encoder, IDS[row, :length], SEGMENTS[row, :length])
+        layers, pooled = bert.bert(IDS[row, :length], SEGMENTS[row, :length], weights, options)
         found = out["layer_outputs"][row, :, :length]
         # The number of terms added in two blocks.
         assert_close(found, layers, terms=256)
@@ -257,14 +214,12 @@ def test_tables_of_another_width():
     assert encoder.token_embedding.embeddings.shape == (9, 6)
     first = {"token_ids": IDS[:1], "segment_ids": SEGMENTS[:1]}
     out = encoder(first)
-    xs = (
-        encoder.token_embedding.embeddings.numpy()[IDS[0]]
-        + encoder.add_positions.table.numpy()[:4]
-        + encoder.segment_embedding.table.numpy()[SEGMENTS[0]]
-    )
-    xs = [dense(norm(x, encoder.embedding_norm), encoder.embedding_dense) for x in xs]
+    W, b = arrays(encoder.embedding_dense)
+    xs = bert.embed(IDS[0], SEGMENTS[0], bert_weights(encoder)) @ W + b
     assert_close(out["layer_outputs"][0, 0], xs, terms=256)
-    pooled = gelu(dense(out["sequence_output"][0, 0].numpy(), encoder.pooler_dense))
+    W, b = arrays(encoder.pooler_dense)
+    first = out["sequence_output"][0, 0].numpy()
+    pooled = [ACTIVATIONS["gelu"](z) for z in first @ W + b]
     assert_close(out["pooled_output"][0], pooled, terms=256)
     assert make(embedding_dim=8).embedding_dense is None
 

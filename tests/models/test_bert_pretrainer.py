@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from docs.by_hand.bert import negative_log_likelihood, token_logits
 from tests.closeness import BFLOAT16, assert_close
-from tests.models.test_bert import IDS, SEGMENTS, dense, gelu, make, norm
+from tests.models.test_bert import IDS, SEGMENTS, make
+from tests.paper_weights import pretrainer_weights
 from tfreps.models import BertPretrainer
 
 FEATURES = {
@@ -30,27 +32,22 @@ def pretrainer(next_sentence=True, **options):
     return model
 
 
-def nll(logits, target):
-    return np.log(np.exp(logits).sum()) - logits[target]
-
-
 def scores(model, features):
     """Returns `(NLL, whether the best is correct)` of each masked token and text, by loops."""
-    read = model.encoder(features)
-    table = model.encoder.token_embedding.embeddings.numpy()
+    read, weights = model.encoder(features), pretrainer_weights(model)
     masked, sentences = [], []
     for row, positions in enumerate(features["masked_positions"]):
         for m, position in enumerate(positions):
             if features["masked_weights"][row, m]:
-                h = read["sequence_output"].numpy()[row, position]
-                v = norm(gelu(dense(h, model.transform)), model.transform_norm)
-                logits = table @ v + model.token_bias.numpy()
+                logits = token_logits(read["sequence_output"].numpy()[row, position], weights)
                 target = features["masked_ids"][row, m]
-                masked.append((nll(logits, target), logits.argmax() == target))
+                loss = negative_log_likelihood(logits, target)
+                masked.append((loss, logits.argmax() == target))
         if model.next_sentence:
-            logits = dense(read["pooled_output"].numpy()[row], model.next_sentence_dense)
+            logits = read["pooled_output"].numpy()[row] @ weights["W_N"] + weights["b_N"]
             target = features["next_sentence_labels"][row]
-            sentences.append((nll(logits, target), logits.argmax() == target))
+            loss = negative_log_likelihood(logits, target)
+            sentences.append((loss, logits.argmax() == target))
     return np.array(masked), np.array(sentences)
 
 

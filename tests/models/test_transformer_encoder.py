@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tests import oracles_transformer
+from docs.by_hand import transformer
 from tests.closeness import assert_close
+from tests.paper_weights import arrays, block_weights
 from tfreps._src.layers.ops.configurable import inner_layers
 from tfreps.models import TokenEmbedder, TransformerEncoder
 
@@ -26,8 +27,7 @@ def make(embedding_dim=8, dtype=None, **options):
 
 
 def norm(layer, x):
-    gamma, beta = (np.asarray(w, "float64") for w in (layer.gamma, layer.beta))
-    return oracles_transformer.layer_norm(x, gamma, beta, layer.epsilon)
+    return transformer.layer_norm(x, *arrays(layer), layer.epsilon)
 
 
 def oracle(encoder, ids):
@@ -39,14 +39,13 @@ def oracle(encoder, ids):
     x = norm(encoder.embedding_norm, x)
     if encoder.positions is not None:
         positions = np.maximum(np.cumsum(mask) - 1, 0)
-        x += oracles_transformer.positions(
+        x += transformer.sinusoids(
             len(ids), x.shape[1], encoder.positions, encoder.normalize_positions
         )[positions]
     x = np.where(mask[:, None], x, 0.0)
     layers, attention = [x], []
     for block in encoder.blocks:
-        weights = oracles_transformer.block_weights(block)
-        x, probabilities = oracles_transformer.block(x, weights, block.get_config(), mask)
+        x, probabilities = transformer.block(x, block_weights(block), block.get_config(), mask)
         layers.append(x)
         attention.append(probabilities)
     if encoder.final_norm is not None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tests import oracles_slstm
+from docs.by_hand import slstm
 from tests.closeness import BFLOAT16, assert_close
 from tests.layers.test_slstm import FORMS, MASKS, UNITS, batch, make
 from tfreps._src.layers.ops import slstm_steps
@@ -53,7 +53,8 @@ def test_gradient_is_that_of_finite_differences(form):
     x, d_words, d_node = rng.normal(size=[3, 2]), rng.normal(size=[3, 2]), rng.normal(size=[1, 2])
 
     def loss():
-        words, node = oracles_slstm.slstm(x, weights, layer.get_config())
+        named = slstm.named(weights, layer.window, layer.neighbors)
+        words, node = slstm.slstm(x, named, layer.num_steps, layer.get_config())
         return (words * d_words).sum() + (node * d_node).sum()
 
     with tf.GradientTape() as tape:

@@ -5,6 +5,7 @@ import pathlib
 
 import pytest
 
+from docs.by_hand import bert
 from tfreps.text import WordPieceTokenizer
 
 SPECIALS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
@@ -35,6 +36,16 @@ def test_the_difficult_texts_say_something():
         assert len(flat) > 1500 and flat.count(1) < 50
     lengths = {len(text) for text in CASES["texts"]}
     assert {99, 100, 101, 199, 200, 201} <= lengths
+
+
+@pytest.mark.parametrize(
+    "text", ["abab baab, abc.aab!", "Ábaa\u0308 $b両b a-b", "", "ccab bbbbb 両両", "a" * 60 + "c"]
+)
+def test_pieces_are_the_longest_from_the_left(text):
+    vocabulary = [*SPECIALS, "a", "b", "ab", "aba", "##a", "##b", "##ba", "##bab", "!", "両", "-"]
+    words = bert.words(text)
+    expected = [piece for word in words for piece in bert.word_pieces(word, vocabulary)]
+    assert WordPieceTokenizer(vocabulary).tokenize(text) == expected
 
 
 def test_the_longest_word():
