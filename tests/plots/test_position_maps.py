@@ -1,10 +1,9 @@
 """Position maps of both kinds of sinusoids and of a learned table, checked by formulas."""
 
-import math
-
 import numpy as np
 import pytest
 
+from docs.by_hand import transformer
 from tests.closeness import assert_close
 from tfreps import plots
 from tfreps._src.layers.position_embedding import sinusoids
@@ -29,16 +28,14 @@ def test_the_heat_map(table):
 def test_the_curves_are_the_waves_of_the_paper():
     axes = plots.position_curves_figure(sinusoids(50, 8), [4, 7]).axes[0]
     even, odd = (line.get_ydata() for line in axes.lines)
-    assert_close(even, [math.sin(p / 10000 ** (4 / 8)) for p in range(50)])
-    assert_close(odd, [math.cos(p / 10000 ** (6 / 8)) for p in range(50)])
+    assert_close([even, odd], transformer.sinusoids(50, 8).T[[4, 7]])
     assert [line.get_label() for line in axes.lines] == ["dimension 4", "dimension 7"]
 
 
 def test_the_curves_of_the_aespresso():
     table = sinusoids(50, 8, "sinusoidal_full_index")
     (line,) = plots.position_curves_figure(table, [3]).axes[0].lines
-    expected = [0.0] + [math.cos(p / 10000 ** (6 / 8)) for p in range(1, 50)]
-    assert_close(line.get_ydata(), expected)
+    assert_close(line.get_ydata(), transformer.sinusoids(50, 8, "sinusoidal_full_index")[:, 3])
 
 
 @pytest.mark.parametrize("first", [0, 1])
