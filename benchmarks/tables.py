@@ -9,12 +9,14 @@ Each training run has its own run folder; its `tfreps` command is printed before
 results of finished runs are read from results.json. To resume interrupted runs, run the same
 command again. Metrics of fdu_mtl are means over the eight domains with a test set; fdu_mtl_together
 trains one model on all sixteen domains. With several seeds, the table shows the mean and half the
-range over the seeds. Rows with published word vectors or a published BERT need --vectors or --bert,
-and are left out without it. Rows with their own word vectors, ELMo or BERT need the files of
-benchmarks.pretraining; the ELMo of mr is that of fdu_mtl.
+range over the seeds, and the values of the last metric for each seed. Rows with published word
+vectors or a published BERT need --vectors or --bert, and are left out without it. Rows with their
+own word vectors, ELMo or BERT need the files of benchmarks.pretraining; the ELMo of mr is that of
+fdu_mtl.
 """
 
 import pathlib
+import re
 import statistics
 
 from benchmarks.domains import DOMAINS, encoding_of
@@ -91,7 +93,10 @@ conll2003
 3 | BiLSTM+CRF, characters | CONLL --config bilstm_vectors
 3 | BiLSTM+CRF, characters, GloVe | CONLL --config bilstm_vectors GLOVE
 3 | S-LSTM+CRF, characters, GloVe | CONLL --config slstm_vectors GLOVE
+1 | BiLSTM+CRF, characters, GloVe, without a recipe | CONLL GLOVE
+1 | S-LSTM+CRF, characters, GloVe, without a recipe | CONLL GLOVE --encoder slstm --epochs 14
 3 | MiniLM+CRF | CONLL MINILM --bert-learning-rate 2e-4
+1 | MiniLM+CRF, lower learning rate | CONLL MINILM --bert-learning-rate 5e-5 --epochs 4
 mr
 3 | TextCNN | MR_CNN
 3 | TextCNN, GloVe | MR_CNN GLOVE
@@ -99,10 +104,11 @@ mr
 3 | TextCNN, ELMo fine-tuned | MR_CNN FINE_TUNED --no-words
 3 | TextCNN, GloVe, ELMo frozen | MR_CNN GLOVE MR_ELMO
 3 | TextCNN, GloVe, ELMo fine-tuned | MR_CNN GLOVE FINE_TUNED
-3 | TextCNN, n-grams (defaults) | MR CNN
-3 | TextCNN, GloVe, n-grams (defaults) | MR GLOVE CNN
-3 | TextCNN, GloVe, n-grams | MR --config cnn_vectors GLOVE
+3 | TextCNN, n-grams | MR CNN
+3 | TextCNN, GloVe, n-grams | MR GLOVE CNN
+3 | TextCNN, GloVe, n-grams, recipe | MR --config cnn_vectors GLOVE
 3 | MiniLM | MR MINILM
+1 | MiniLM, LoRA | MR MINILM --lora-rank 8
 fdu_mtl
 3 | TextCNN | REVIEWS LIGHT_CNN
 1 | BiLSTM | REVIEWS BILSTM
@@ -205,14 +211,15 @@ def main(argv=None):
         vectors=(None, "File of published word vectors, such as glove.6B.50d.txt."),
         bert=(None, "Published BERT: a name, an address or a folder of all-MiniLM-L6-v2."),
         only=("", "Train only the row with this name or, if there is none, all rows whose names "
-              "contain this text."),
+              "contain this text. What training/RESULTS.md adds to a name in parentheses is "
+              "ignored."),
         seeds=(3, "Maximum number of seeds per row."),
         domains=(list(DOMAINS), "Domains of fdu_mtl.", {"choices": DOMAINS}),
     )  # fmt: skip
     results = {}
     table = TABLES[options.table]
-    names = [options.only] if options.only in table else table
-    for name in chosen_rows(names, options.only):
+    only = re.sub(r" \(.*\)$", "", options.only)
+    for name in [only] if only in table else chosen_rows(table, only):
         command, seeds = table[name]
         if missing := missing_files(command, options):
             print(f"{name}: left out, because {' and '.join(missing)} is not given.", flush=True)
@@ -224,7 +231,7 @@ def main(argv=None):
         return 2
     columns = COLUMNS[options.table]
     rows = [cells(name, runs, columns) for name, runs in results.items()]
-    print_table(f" | {' | '.join(columns)} | seeds", rows)
+    print_table(f" | {' | '.join(columns)} | {[*columns][-1]} of each seed", rows)
     return 0
 
 
@@ -257,13 +264,19 @@ def train(options, name, command, seed, **more):
 
 
 def cells(name, runs, columns):
-    """Returns a row of the table: the mean and, for several seeds, the spread."""
-    return [name, *(figure(runs, path) for path in columns.values()), len(runs)]
+    """Returns a row of the table: means, spreads, and the values of the last column by seed."""
+    last = ", ".join(f"{value:.4f}" for value in values_of(runs, [*columns.values()][-1]))
+    return [name, *(figure(runs, path) for path in columns.values()), last]
+
+
+def values_of(runs, path):
+    """Returns the values of a metric, one per seed: the means over the domains."""
+    return [statistics.mean(look_up(results, path) for results in seed) for seed in runs]
 
 
 def figure(runs, path):
-    """Formats the mean over seeds and domains, and half the range over the seeds."""
-    values = [statistics.mean(look_up(results, path) for results in seed) for seed in runs]
+    """Formats the mean over the seeds and half the range."""
+    values = values_of(runs, path)
     spread = f" ± {(max(values) - min(values)) / 2:.4f}" if len(values) > 1 else ""
     return f"{statistics.mean(values):.4f}{spread}"
 

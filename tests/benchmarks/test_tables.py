@@ -2,11 +2,13 @@
 
 import json
 import pathlib
+import re
 import subprocess
 
 import pytest
 
 from benchmarks import baselines, domains, pretraining, slstm_study, tables, wikitext2
+from tests.conftest import CHECKOUT
 from tests.training import labeling
 from tfreps._src.cli.commands import COMMANDS, main
 from tfreps.text import Vocabulary
@@ -25,6 +27,7 @@ def trainings(monkeypatch):
         scores = {"precision": 0.9, "recall": 0.8, "f1": 0.5 + seed / 10}
         own = {"baby": 0.5, "dvd": 0.7}.get(folder.name, 0.5)
         test = {"weighted": scores, "spans": {"micro": scores}, "accuracy": own + seed / 10}
+        test["auc"] = test["accuracy"]
         folder.mkdir(exist_ok=True, parents=True)
         parts = {"test": test} if "--test" in words else {"validation": test}
         (folder / "results.json").write_text(json.dumps({"steps": 1, **parts}))
@@ -63,7 +66,7 @@ def test_every_command_of_a_table_is_one_of_tfreps(name, capsys):
 def test_rows_are_trained_once_and_averaged(tmp_path, trainings, capsys):
     command = ["resume_ner", "--data", "DATA", "--runs", str(tmp_path), "--only", "LSTM+"]
     line = "| S-LSTM+CRF | 0.9000 ± 0.0000 | 0.8000 ± 0.0000 | 0.6000 ± 0.1000 "
-    line += "| 0.6000 ± 0.1000 | 3 |"
+    line += "| 0.6000 ± 0.1000 | 0.5000, 0.6000, 0.7000 |"
     for _ in range(2):
         assert tables.main(command) == 0
         assert capsys.readouterr().out.splitlines()[-1] == line and len(trainings) == 9
@@ -73,7 +76,7 @@ def test_domains_are_averaged_within_a_seed(tmp_path, trainings, capsys):
     command = ["fdu_mtl", "--data", "DATA", "--runs", str(tmp_path), "--only", "TextCNN, own"]
     assert tables.main([*command, "--domains", "baby", "dvd", "--seeds", "2"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert "| TextCNN, own vectors | 0.6500 ± 0.0500 | 2 |" in lines
+    assert "| TextCNN, own vectors | 0.6500 ± 0.0500 | 0.6000, 0.7000 |" in lines
     encodings = {words[2]: words[words.index("--encoding") + 1] for words in trainings}
     assert encodings["DATA/fdu_mtl/dvd.task.train"] == "latin-1"
 
@@ -89,15 +92,34 @@ def test_a_name_that_no_row_has_lists_the_rows(tmp_path, trainings, capsys):
     assert capsys.readouterr().out == "MiniLM: left out, because --bert is not given.\n"
 
 
+@pytest.mark.parametrize("name", ["resume_ner", "conll2003", "mr", "fdu_mtl", "hotel_reviews"])
+def test_only_accepts_the_names_of_the_page(name, tmp_path, trainings, capsys):
+    """The first table of a section of RESULTS.md has the rows of `tables` and simple methods."""
+    page = (CHECKOUT / "training" / "RESULTS.md").read_text(encoding="utf-8")
+    section = page.split(f": {name}\n")[1].split("\n## ")[0]
+    rows = re.search(r"^\|---.*\n((\|.*\n)+)", section, re.M)[1].splitlines()
+    names = [row.split(" | ")[0].removeprefix("| ") for row in rows]
+    others = "published: ", "naive Bayes", "logistic regression", "HMM"
+    command = [name, "--data", "DATA", "--runs", str(tmp_path), "--domains", "baby"]
+    command += ["--vectors", "FILE", "--bert", "MODEL", "--seeds", "1", "--only"]
+    for row in names:
+        if not row.startswith(others):
+            assert tables.main([*command, row]) == 0, row
+            heading = capsys.readouterr().out.splitlines()[-1].split(" | ")[0]
+            assert row.split(" (")[0] == heading.removeprefix("| ")
+    assert len(trainings) >= 6
+
+
 def test_rows_of_published_files_are_left_out_without_them(tmp_path, trainings, capsys):
     command = ["conll2003", "--data", "DATA", "--runs", str(tmp_path), "--only", "BiLSTM"]
     assert tables.main(command) == 0 and len(trainings) == 3
     left_out = "BiLSTM+CRF, characters, GloVe: left out, because --vectors is not given."
     assert left_out in capsys.readouterr().out.splitlines()
-    assert tables.main([*command, "--vectors", "glove.txt"]) == 0 and len(trainings) == 6
+    assert tables.main([*command, "--vectors", "glove.txt"]) == 0 and len(trainings) == 7
     assert trainings[-1][trainings[-1].index("--vectors") + 1] == "glove.txt"
     lines = capsys.readouterr().out.splitlines()
-    assert lines[-1] == "| BiLSTM+CRF, characters, GloVe | 0.6000 ± 0.1000 | 0.6000 ± 0.1000 | 3 |"
+    values = "0.6000 ± 0.1000 | 0.6000 ± 0.1000 | 0.5000, 0.6000, 0.7000"
+    assert lines[-2] == f"| BiLSTM+CRF, characters, GloVe | {values} |"
 
 
 @pytest.mark.parametrize("table", pretraining.TABLES)

@@ -168,6 +168,33 @@ def test_the_loss_is_the_heads():
         assert_close(found, (weight * nll).mean())
 
 
+@pytest.mark.parametrize("use_crf", [True, False])
+def test_reductions_of_the_loss(use_crf):
+    """The sum over the sentences is divided by their number, that of their tokens, or nothing."""
+    ids, tags = sentences(6)
+    model = make(use_crf=use_crf)
+    randomize(model, 0.5)
+    model.compile("sgd")
+    outputs = model({"token_ids": ids})
+    mean = float(model.compute_loss(y=tags, y_pred=outputs))
+    logged = float(model.sentence_loss.result())
+    for reduction, divisor in ("token_mean", (tags >= 0).sum()), ("sum", 1):
+        other = Tagger.from_config({**model.get_config(), "reduction": reduction})
+        other.set_weights(model.get_weights())
+        other.compile("sgd")
+        found = other.compute_loss(y=tags, y_pred=other({"token_ids": ids}))
+        assert_close(found, mean * 6 / divisor)
+        assert_close(other.sentence_loss.result(), logged)
+
+
+def test_jit_compile_of_keras():
+    """Keras says that the model cannot be compiled by XLA, and trains without it."""
+    model = make()
+    with pytest.warns(UserWarning, match="Model doesn't support `jit_compile=True`"):
+        model.compile("sgd", jit_compile=True)
+    assert not model.jit_compile
+
+
 @pytest.mark.slow
 def test_the_compiled_loss_is_the_same():
     ids, tags = sentences(8)
@@ -232,6 +259,7 @@ def test_tag_ids_out_of_range(use_crf):
         ({"tags": []}, "must be a non-empty list"),
         ({"tags": ["O", "PER"]}, "'PER'"),
         ({"constrain": "loss"}, "`constrain` must be one of .*; got 'loss'"),
+        ({"reduction": "none"}, "`reduction` must be one of .*; got 'none'"),
         ({"use_projection": False}, r"one score per tag \(3\); .* width 4"),
         ({"linear": LinearEncoder(5, 4, num_buckets=9)}, r"one unit per tag \(3\); got 4"),
     ],

@@ -25,17 +25,48 @@ def tiny_elmo(**kwargs):
 def test_joins_its_parts_in_order():
     elmo = tiny_elmo()
     options = {"vocabulary_size": 5, "embedding_dim": 3, "characters": "cnn", "max_characters": 10}
-    embedder = TokenEmbedder(**options, elmo=elmo, vector_layers=2, vector_dim=4)
+    embedder = TokenEmbedder(**options, bigram_dim=2, elmo=elmo, vector_layers=2, vector_dim=4)
+    table = embedder.bigrams.bigrams
+    table.assign(np.random.default_rng(1).normal(size=table.shape))
     out = embedder(FEATURES)
     words = np.asarray(embedder.word_embeddings)[IDS]
+    pairs = embedder.bigrams({"token_ids": IDS})["sequence_output"]
     characters = embedder.character_encoder(CHARACTERS)
     contextual = elmo(CHARACTERS)["sequence_output"]
     mixed = VECTORS.mean(axis=1)  # a new mix is the average
-    expected = np.concatenate([words, characters, contextual, mixed], axis=-1)
+    expected = np.concatenate([words, pairs, characters, contextual, mixed], axis=-1)
     expected[IDS == 0] = 0.0
     assert_close(out["sequence_output"], expected)
-    assert embedder.output_dim == expected.shape[-1] == 3 + 90 + 8 + 4
+    assert embedder.output_dim == expected.shape[-1] == 3 + 2 + 90 + 8 + 4
     np.testing.assert_array_equal(out["mask"], IDS > 0)
+
+
+def test_pairs_of_neighboring_tokens():
+    """The vector of a token sums those of its pairs with the neighbors; new pairs have zeros."""
+    embedder = TokenEmbedder(5, 3, bigram_dim=2, num_bigram_buckets=997)
+    table = np.random.default_rng(0).normal(size=[2 * 997, 2]).astype("float32")
+    words = embedder({"token_ids": IDS})["sequence_output"]
+    np.testing.assert_array_equal(words[..., 3:], np.zeros([3, 3, 2]))
+    embedder.bigrams.bigrams.assign(table)
+    start, end = embedder.bigrams.start_id, embedder.bigrams.end_id
+
+    def row(first, second):
+        key = (int(first) * embedder.bigrams.num_ids + int(second)) % (2**31 - 1)
+        return key * 1327217885 % 2**31 * 997 // 2**31
+
+    expected = np.zeros([3, 3, 2])
+    for number, sentence in enumerate([[1, 2, 1], [4]]):
+        around = [start, *sentence, end]
+        for t in range(len(sentence)):
+            expected[number, t] = (
+                table[row(*around[t : t + 2])] + table[997 + row(*around[t + 1 : t + 3])]
+            )
+    out = embedder({"token_ids": IDS})["sequence_output"]
+    assert_close(out[..., 3:], expected)
+    np.testing.assert_array_equal(out[..., :3], words[..., :3])
+    assert embedder._window == (1, 1)
+    with pytest.raises(ValueError, match="`bigram_dim` needs a `vocabulary_size`; got 2"):
+        TokenEmbedder(characters="cnn", bigram_dim=2)
 
 
 @pytest.mark.few(3)

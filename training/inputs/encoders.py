@@ -19,6 +19,7 @@ def make_embedder(options, inputs):
         embedding_dim=options.embedding_dim if vectors is None else vectors.matrix.shape[1],
         trainable_embeddings=options.trainable_embeddings,
         num_frozen_words=inputs.num_frozen_words,
+        bigram_dim=options.bigram_dim,
         characters=None if options.characters == "none" else options.characters,
         max_characters=inputs.indexer.max_characters or 50,
         elmo=inputs.elmo,

@@ -103,9 +103,16 @@ def two_adams():
 
 # name -> (function that makes the model, function that makes a batch, optimizer, rows of batches)
 MODELS = {
-    "tagger": (lambda: tagger(BiLSTMEncoder(embedder(), units=5)), tagged, adam, UNEQUAL),
+    "tagger": (
+        lambda: tagger(BiLSTMEncoder(embedder(), units=5), reduction="sum"),
+        tagged,
+        adam,
+        UNEQUAL,
+    ),
     "softmax tagger": (
-        lambda: tagger(SLSTMEncoder(embedder(), units=6, num_steps=2), use_crf=False),
+        lambda: tagger(
+            SLSTMEncoder(embedder(), units=6, num_steps=2), use_crf=False, reduction="token_mean"
+        ),
         tagged,
         adam,
         UNEQUAL,

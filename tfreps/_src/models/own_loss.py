@@ -56,7 +56,7 @@ def checked_y(y, shape, axes, num_classes, mask=None):
     return checked_targets("y", y, num_classes, mask)
 
 
-def with_penalty(model, loss, rows, x, logged=None):
+def with_penalty(model, loss, rows, x, logged=None, divisor=None):
     """Updates the logged loss, and returns this replica's part of the loss with penalties.
 
     Args:
@@ -66,13 +66,16 @@ def with_penalty(model, loss, rows, x, logged=None):
         x: The features of the batch.
         logged: tuple `(mean loss, number)` of the rows that the logs include. If `None` (the
             default), the logs include all rows.
+        divisor: number. This replica's part of the number by which the sum over the rows is
+            divided in the returned loss. If `None` (the default), it is `rows`. The logged loss is
+            always the mean over rows.
 
     Returns:
         float32 scalar. The sum over all replicas is the loss of the global batch.
     """
     penalty = sum(tf.cast(term, "float32") for term in model.losses)
     batch_weight = x.get(BATCH_WEIGHT) if isinstance(x, dict) else None
-    part, *logged = over_replicas(loss, rows, logged or (loss, rows), batch_weight)
+    part, *logged = over_replicas(loss, rows, logged or (loss, rows), batch_weight, divisor)
     model.sentence_loss.update_state(*logged, penalty)
     return part + penalty / num_replicas()
 
@@ -86,7 +89,7 @@ def mean_of_rows(losses):
     return tf.reduce_sum(losses) / count
 
 
-def over_replicas(loss, rows, logged, batch_weight=None):
+def over_replicas(loss, rows, logged, batch_weight=None, divisor=None):
     """Returns this replica's part of the loss, and arguments for `SentenceLoss.update_state`.
 
     Args:
@@ -94,24 +97,30 @@ def over_replicas(loss, rows, logged, batch_weight=None):
         rows: int. Number of rows of this replica.
         logged: tuple `(mean loss, number)` of the rows of this replica that the logs include.
         batch_weight: float32. Weights of the rows of this replica, or `None`.
+        divisor: number. This replica's part of the divisor of the sum over all rows, or `None` for
+            `rows`.
 
     Returns:
         Tuple of four values:
 
-        - `loss * rows / (rows of all replicas)`. The sum over all replicas is the mean loss.
+        - `loss * rows / (divisor of all replicas)`. With `divisor=None`, the sum over all replicas
+          is the mean loss.
         - The mean loss of the logged rows of all replicas.
         - The number of logged rows of this replica.
         - The mean of `batch_weight` over all replicas, `[1]`, or `None`.
 
-        With one replica, the tuple is `(loss, *logged, batch_weight)`.
+        With one replica and `divisor=None`, the tuple is `(loss, *logged, batch_weight)`.
     """
-    if num_replicas() == 1:
-        return loss, *logged, batch_weight
     rows = tf.cast(rows, "float32")
+    divisor = rows if divisor is None else tf.cast(divisor, "float32")
+    if num_replicas() == 1:
+        part = loss if divisor is rows else loss * rows / tf.maximum(divisor, 1.0)
+        return part, *logged, batch_weight
     mean, count = logged[0], tf.cast(logged[1], "float32")
     weights = rows if batch_weight is None else tf.reduce_sum(batch_weight)
-    sums = sum_over_replicas(tf.stop_gradient(tf.stack([rows, count, count * mean, weights])))
-    all_rows, all_counted, loss_sum, weight_sum = tf.unstack(sums)
-    all_rows = tf.maximum(all_rows, 1.0)
+    values = [rows, divisor, count, count * mean, weights]
+    sums = sum_over_replicas(tf.stop_gradient(tf.stack(values)))
+    all_rows, divisors, all_counted, loss_sum, weight_sum = tf.unstack(sums)
+    all_rows, divisors = tf.maximum(all_rows, 1.0), tf.maximum(divisors, 1.0)
     mean_weight = None if batch_weight is None else (weight_sum / all_rows)[None]
-    return loss * rows / all_rows, loss_sum / tf.maximum(all_counted, 1.0), count, mean_weight
+    return loss * rows / divisors, loss_sum / tf.maximum(all_counted, 1.0), count, mean_weight

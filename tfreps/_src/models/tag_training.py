@@ -7,6 +7,7 @@ import tensorflow as tf
 
 from tfreps._src.layers.ops import crf_loss
 from tfreps._src.layers.ops.masks import checked_tag_values, has_tag_values, is_partial, is_soft
+from tfreps._src.layers.ops.replicas import num_replicas
 from tfreps._src.metrics.span_f1 import SpanF1
 from tfreps._src.models.given_metrics import GivenMetrics
 from tfreps._src.models.own_loss import checked_y, mean_of_rows, with_penalty
@@ -45,7 +46,7 @@ class TagTraining(GivenMetrics):
         forbids = self.constrain == "both" and self.crf.allowed_transitions is not None
         if self.use_crf and forbids and not is_soft(y):
             logged = loss_of_allowed(self.crf, loss, emissions, y, mask, sample_weight)
-        return with_penalty(self, loss, tf.shape(y)[0], x, logged)
+        return with_penalty(self, loss, tf.shape(y)[0], x, logged, self._divisor(mask))
 
     def compute_metrics(
         self, x: Any, y: Any, y_pred: Any, sample_weight: tf.Tensor | None = None
@@ -64,6 +65,12 @@ class TagTraining(GivenMetrics):
     def _own_metrics(self) -> dict[str, keras.Metric]:
         """Metrics of the model itself, by name: `accuracy` and, with a scheme, `span_f1`."""
         return {metric.name: metric for metric in self.test_metrics}
+
+    def _divisor(self, mask):
+        """Returns this replica's part of the divisor of the loss; `None` for its sentences."""
+        if self.reduction == "sum":
+            return 1.0 / num_replicas()
+        return tf.math.count_nonzero(mask) if self.reduction == "token_mean" else None
 
     def _measured(self, training):
         """Returns the metrics that are updated in training or in evaluation."""

@@ -40,6 +40,8 @@ from tfreps._src.text.tags.tag_schemes import allowed_transitions as transitions
 
 Constrain = Literal["both", "decode", "none"]
 CONSTRAIN = "both", "decode", "none"
+Reduction = Literal["mean", "token_mean", "sum"]
+REDUCTIONS = "mean", "token_mean", "sum"
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
@@ -101,6 +103,11 @@ class Tagger(SentenceTagger, TagTraining, WholeModel, keras.Model):
             `tagger.crf.set_scores` sets scores of your own. Defaults to `"zeros"`.
         score_regularizer: str, config or Keras regularizer of all scores of the CRF. Defaults to
             `None`.
+        reduction: `"mean"`, `"token_mean"` or `"sum"`. Whether training minimizes the sum over the
+            sentences of a batch divided by their number, divided by the number of their tokens, or
+            not divided. The logged `loss` is always divided by the number of sentences. For the
+            loss of each sentence, call `tagger.crf.loss(..., reduction="none")`. Defaults to
+            `"mean"`.
 
     Call arguments:
         features: The features that the encoder reads, usually a dict.
@@ -183,6 +190,7 @@ class Tagger(SentenceTagger, TagTraining, WholeModel, keras.Model):
         kernel_regularizer: Regularizer | None = None,
         transition_initializer: Initializer = "zeros",
         score_regularizer: Regularizer | None = None,
+        reduction: Reduction = "mean",
         **kwargs: Any,
     ) -> None:
         super().__init__(autocast=False, **kwargs)
@@ -205,6 +213,7 @@ class Tagger(SentenceTagger, TagTraining, WholeModel, keras.Model):
         self.kernel_regularizer = kernel_regularizer
         self.transition_initializer = transition_initializer
         self.score_regularizer = score_regularizer
+        self.reduction = reduction
         _check(self)
         # Layers.
         shape = width_of(encoder), len(self.tags)
@@ -458,6 +467,7 @@ class Tagger(SentenceTagger, TagTraining, WholeModel, keras.Model):
 
 def _check(model):
     check_names(tags=model.tags)
+    check_choice(REDUCTIONS, reduction=model.reduction)
     check_choice(CONSTRAIN, constrain=model.constrain)
     check_dropout(dropout=model.dropout)
     check_temperature(model.temperature)

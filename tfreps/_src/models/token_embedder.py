@@ -23,6 +23,7 @@ from tfreps._src.models.features import (
     token_mask,
     with_optional,
 )
+from tfreps._src.models.linear_encoder import LinearEncoder
 from tfreps._src.models.whole_model import WholeModel
 
 CHARACTERS = None, "cnn", "bilstm"
@@ -30,9 +31,10 @@ CHARACTERS = None, "cnn", "bilstm"
 
 @keras.saving.register_keras_serializable(package="tfreps")
 class TokenEmbedder(WholeModel, keras.Model):
-    """Token embedder that concatenates up to four kinds of vectors.
+    """Token embedder that concatenates up to five kinds of vectors.
 
-        token = dropout([word_embeddings[id], characters(token), elmo(sentence), mix(vectors)])
+        token = dropout([word_embeddings[id], pairs[previous id, id] + pairs[id, next id],
+                         characters(token), elmo(sentence), mix(vectors)])
 
     The embedder is itself an encoder, so a `Tagger` or a `Classifier` can use it directly.
 
@@ -46,6 +48,12 @@ class TokenEmbedder(WholeModel, keras.Model):
             trained, such as words that occur only in a file of word vectors. They have a table of
             their own, which is zero until `set_word_vectors`, so that a large vocabulary does not
             slow down the optimizer. Defaults to 0.
+        bigram_dim: int. Width of the vectors of pairs of neighboring tokens, which are useful if
+            tokens are Chinese characters. The vectors start from zero, so that a pair that does not
+            occur in training has no effect. Requires `vocabulary_size`. If 0 (the default), there
+            are no such vectors.
+        num_bigram_buckets: int. Number of rows into which pairs are hashed; see `num_buckets` of
+            `LinearEncoder`. Defaults to `2 ** 15`.
         characters: `"cnn"` for a `CharCNNEncoder` or `"bilstm"` for a `CharLSTMEncoder`. If `None`
             (the default), there are no character features.
         character_filters: list of `(width, count)` pairs. Filters of the CNN.
@@ -98,6 +106,8 @@ class TokenEmbedder(WholeModel, keras.Model):
         embedding_dim: int = 100,
         trainable_embeddings: bool = True,
         num_frozen_words: int = 0,
+        bigram_dim: int = 0,
+        num_bigram_buckets: int = 2**15,
         characters: Literal["cnn", "bilstm"] | None = None,
         character_filters: Filters = ((2, 30), (3, 30), (4, 30)),
         character_projection_dim: int | None = None,
@@ -118,6 +128,8 @@ class TokenEmbedder(WholeModel, keras.Model):
         self.embedding_dim = embedding_dim
         self.trainable_embeddings = trainable_embeddings
         self.num_frozen_words = num_frozen_words
+        self.bigram_dim = bigram_dim
+        self.num_bigram_buckets = num_bigram_buckets
         self.characters = characters
         self.character_filters = character_filters
         self.character_projection_dim = character_projection_dim
@@ -143,6 +155,16 @@ class TokenEmbedder(WholeModel, keras.Model):
                 name = "frozen_word_embeddings"
                 self.frozen_word_embeddings = self._table(name, num_frozen_words, False, "zeros")
             widths.append(embedding_dim)
+        if bigram_dim:
+            self.bigrams = LinearEncoder(
+                vocabulary_size,
+                bigram_dim,
+                unigram_offsets=(),
+                num_buckets=num_bigram_buckets,
+                num_frozen_words=num_frozen_words,
+                name="bigrams",
+            )
+            widths.append(bigram_dim)
         if characters is not None:
             self.character_encoder = self._character_encoder()
             self.character_encoder.build((None, None, max_characters))
@@ -167,6 +189,8 @@ class TokenEmbedder(WholeModel, keras.Model):
             ids = checked_token_ids(features["token_ids"])
             check_shape("mask", mask, ids.shape, "[B, T]")
             parts.append(self._word_vectors(ids))
+        if self.bigram_dim:
+            parts.append(self.bigrams({"token_ids": ids, "mask": mask})["sequence_output"])
         if self.characters == "cnn":
             parts.append(self.character_encoder(features["character_ids"]))
         elif self.characters == "bilstm":
@@ -184,9 +208,11 @@ class TokenEmbedder(WholeModel, keras.Model):
     def _window(self):
         """Tuple `(left, right)`: how many tokens on each side affect the vector of a token.
 
-        The property is `(0, 0)`, or `None` with ELMo, whose vectors depend on the whole sentence.
+        The property is `None` with ELMo, whose vectors depend on the whole sentence.
         """
-        return (0, 0) if self.elmo is None else None
+        if self.elmo is not None:
+            return None
+        return self.bigrams._window if self.bigram_dim else (0, 0)
 
     def _input_signatures(self):
         """Returns the specs of the used features; see `WholeModel._input_signatures`."""
@@ -323,6 +349,12 @@ def _check(model):
     if model.vocabulary_size is not None:
         check_integers(1, vocabulary_size=model.vocabulary_size, embedding_dim=model.embedding_dim)
     check_frozen_words(model.num_frozen_words, model.vocabulary_size or 0)
+    check_integers(0, bigram_dim=model.bigram_dim)
+    if model.bigram_dim and model.vocabulary_size is None:
+        raise ValueError(
+            f"`bigram_dim` needs a `vocabulary_size`; got {model.bigram_dim} and no "
+            "`vocabulary_size`. Pass both or neither."
+        )
     check_dropout(dropout=model.dropout)
     _check_elmo(model)
 
