@@ -5,7 +5,7 @@
 The table has one row for each task. Its columns are the task, the other library, and one for each
 kind of CPU. A cell such as `1,054 / 655 (1.60)` contains the speed of tfreps, that of the other
 library and the measured ratio; `(1.60; NAME)` names the library of this cell if it is another one.
-The chart has a bar for each ratio.
+The chart has a bar for each ratio. The last column, "best engine", is not drawn.
 """
 
 import io
@@ -17,6 +17,7 @@ from tfreps.plots import figure_to_png, new_figure
 
 HERE = pathlib.Path(__file__).resolve().parent
 CELL = re.compile(r"([\d,.]+) / ([\d,.]+) \(([\d.]+)(?:; ([^)]+))?\)")
+BEST = "best engine"  # column that is not drawn
 WIDTH = 800 / 110  # width of the figure in inches: 800 pixels at 110 dots per inch
 TICKS = 0.5, 1, 2, 4, 8, 16
 
@@ -48,7 +49,7 @@ def measurements(text):
     found = []
     for task, library, *cells in rows:
         for cpu, cell in zip(headings[2:], cells, strict=True):
-            if not cell:
+            if not cell or cpu == BEST:
                 continue
             parts = CELL.fullmatch(cell)
             if parts is None:
