@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from docs.by_hand import elmo
 from tests import oracles
 from tests.closeness import assert_close
 from tests.oracles import SENTENCES
@@ -385,7 +386,7 @@ def test_the_original_fixture_against_the_loops(tfreps_data):
     sentence = [words[10], "unheardof", "é" * 30]
     assert words[10] not in ("<S>", "</S>") and "unheardof" not in words
     bilm = BiLM.from_pretrained(folder / "options.json", folder / "lm_weights.hdf5")
-    expected, _ = oracles.bilm(weights, options, sentence)
+    expected, _ = elmo.bilm(weights, options, sentence)
     out = bilm(batch_to_ids([sentence]))["layer_outputs_with_boundaries"][0]
     # Terms are characters, filters and gates of two layers.
     assert_close(out, expected, terms=256)
@@ -401,6 +402,6 @@ def test_a_carried_batch_of_the_same_files_equals_the_loops(tmp_path):
     options, weights, paths = files(tmp_path)
     bilm, state = BiLM.from_pretrained(*paths, initial_state="carry"), None
     for sentence in (SENTENCES[0], SENTENCES[3]):
-        expected, state = oracles.bilm(weights, options, sentence, state)
+        expected, state = elmo.bilm(weights, options, sentence, state)
         out = bilm(batch_to_ids([sentence]))["layer_outputs"][0]
         assert_close(out, expected[:, 1:-1], terms=256)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from docs.by_hand import elmo
 from tests import oracles, oracles_tf
 from tests.closeness import assert_close
 from tfreps.layers import CharCNNEncoder
@@ -38,7 +39,7 @@ def test_equals_the_loops(tmp_path, characters):
     length = options["char_cnn"]["max_characters_per_token"]
     encoder = encoder_of(tmp_path, options, weights)
     vectors = encoder(batch_to_ids([TOKENS], max_characters=length))
-    expected = [oracles.token_vector(weights, options, token) for token in TOKENS]
+    expected = [elmo.token_vector(weights, options, token) for token in TOKENS]
     assert len({tuple(v.round(6)) for v in expected}) > 9
     assert_close(vectors[0], expected)
 
@@ -89,7 +90,7 @@ def test_the_gradient_is_that_of_the_naive_network(tmp_path, activation):
     }
 
     naive = oracles_tf.as_tensors(weights)
-    rows = tf.constant([oracles.characters(token) for token in tokens])
+    rows = tf.constant([elmo.character_ids(token) for token in tokens])
     with tf.GradientTape() as tape:
         tape.watch(naive)
         loss = tf.reduce_sum(oracles_tf.token_vectors(naive, options, rows) * direction)
@@ -115,7 +116,7 @@ def test_the_gradient_is_that_of_the_naive_network(tmp_path, activation):
 
 def padding_wins(weights, options):
     """Counts the filters whose maximum over the token "a" is in a window of padding only."""
-    vectors, wins = weights["char_embed"][oracles.characters("a")], 0
+    vectors, wins = weights["char_embed"][elmo.character_ids("a")], 0
     for i, (width, _) in enumerate(options["char_cnn"]["filters"]):
         kernel = weights[f"CNN/W_cnn_{i}"][0]
         z = np.array([np.einsum("kc,kcn->n", vectors[s : s + width], kernel) for s in range(40)])

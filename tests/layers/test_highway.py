@@ -3,26 +3,20 @@
 import numpy as np
 import pytest
 
-from tests import oracles
+from docs.by_hand.elmo import highway
 from tests.closeness import assert_close
 from tfreps.layers import Highway
 
 
 def test_equals_the_loops():
     rng = np.random.default_rng(0)
-    weights = {
-        "CNN_high_0/W_carry": rng.normal(size=(5, 5)),
-        "CNN_high_0/b_carry": rng.normal(size=5),
-        "CNN_high_0/W_transform": rng.normal(size=(5, 5)),
-        "CNN_high_0/b_transform": rng.normal(size=5),
-    }
+    names = "gate_kernel", "gate_bias", "transform_kernel", "transform_bias"
+    weights = {name: rng.normal(size=(5, 5) if "kernel" in name else 5) for name in names}
     layer, x = Highway(), rng.normal(size=(3, 2, 5)).astype("float32")
     layer.build(x.shape)
-    names = {"gate_kernel": "W_carry", "gate_bias": "b_carry"}
-    names |= {"transform_kernel": "W_transform", "transform_bias": "b_transform"}
     for weight in layer.weights:
-        weight.assign(weights[f"CNN_high_0/{names[weight.name]}"])
-    expected = [[oracles.highway(weights, 0, row.astype(float)) for row in rows] for rows in x]
+        weight.assign(weights[weight.name])
+    expected = highway(x.astype(float), *weights.values())
     assert_close(layer(x), expected)
 
 

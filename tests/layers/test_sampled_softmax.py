@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tests import oracles, oracles_tf
+from docs.by_hand.language_model import full_softmax_loss, sampled_softmax_loss
+from tests import oracles_tf
 from tests.closeness import BFLOAT16, assert_close
 from tfreps._src.layers import sampled_softmax
 from tfreps.layers import SampledSoftmax
@@ -34,7 +35,7 @@ def test_the_full_softmax_equals_the_loops(training):
     layer = make()
     nll, (kernel, bias) = layer(FEATURES, TARGETS, training=training), kernel_and_bias(layer)
     expected = [
-        [oracles.full_softmax_nll(x, kernel, bias, t) for x, t in zip(*group, strict=True)]
+        [full_softmax_loss(x, kernel, bias, t) for x, t in zip(*group, strict=True)]
         for group in zip(FEATURES.astype(float), TARGETS, strict=True)
     ]
     assert nll.dtype == tf.float32
@@ -66,7 +67,7 @@ def test_the_sampled_softmax_equals_the_loops_and_draws_anew_at_each_step():
             hits += np.isin(TARGETS[g], negatives).sum()
             for n in range(ROWS):
                 x, target = FEATURES[g, n].astype(float), TARGETS[g, n]
-                expected = oracles.sampled_softmax_nll(x, kernel, bias, target, negatives, tries)
+                expected = sampled_softmax_loss(x, kernel, bias, target, negatives, tries)
                 # The terms of a sum over the negatives and of products with the features.
                 assert_close(nll[g, n], expected, terms=256)
     assert hits > 10

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from docs.by_hand.elmo import scalar_mix
 from tests import oracles
 from tests.closeness import assert_close
 from tfreps.layers import ScalarMix
@@ -26,7 +27,7 @@ def mix_with(weights, gamma, **options):
 def test_equals_the_loops():
     y = mix_with([0.3, -1.0, 2.0], 0.7)(X, mask=MASK)
     for row, layers in zip(y, X, strict=True):
-        expected = oracles.scalar_mix(layers.astype(float), [0.3, -1.0, 2.0], 0.7)
+        expected = scalar_mix(layers.astype(float), [0.3, -1.0, 2.0], 0.7)
         assert_close(row, expected)
 
 
@@ -39,14 +40,14 @@ def test_normalizes_over_all_real_positions_of_the_batch(epsilon):
     y = mix_with([0.3, -1.0, 2.0], 0.7, layer_norm=True, layer_norm_epsilon=epsilon)(X, mask=MASK)
     real = [layers[:, :n].astype(float) for layers, n in zip(X, LENGTHS, strict=True)]
     for row, layers, n in zip(y, oracles.normalized(real, epsilon), LENGTHS, strict=True):
-        expected = oracles.scalar_mix(layers, [0.3, -1.0, 2.0], 0.7)
+        expected = scalar_mix(layers, [0.3, -1.0, 2.0], 0.7)
         assert_close(row[:n], expected)
 
 
 def test_normalizes_over_everything_without_a_mask():
     y = mix_with([0.3, -1.0, 2.0], 0.7, layer_norm=True)(X)
     for row, layers in zip(y, oracles.normalized(list(X), 1e-12), strict=True):
-        expected = oracles.scalar_mix(layers, [0.3, -1.0, 2.0], 0.7)
+        expected = scalar_mix(layers, [0.3, -1.0, 2.0], 0.7)
         assert_close(row, expected)
 
 

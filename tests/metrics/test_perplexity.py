@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tests import oracles
+from docs.by_hand.language_model import perplexity
 from tests.closeness import assert_close
 from tfreps.metrics import Perplexity
 
@@ -18,7 +18,7 @@ def test_does_not_depend_on_how_tokens_are_batched(parts):
     metric = Perplexity()
     for nll, mask in zip(tf.split(NLL, parts), tf.split(MASK, parts), strict=True):
         metric.update_state(nll, mask)
-    expected = oracles.perplexity(NLL[MASK].astype(float).tolist())
+    expected = perplexity(NLL[MASK].astype(float).tolist())
     assert metric.result().dtype == tf.float32
     assert_close(float(metric.result()), expected)
 
@@ -26,7 +26,7 @@ def test_does_not_depend_on_how_tokens_are_batched(parts):
 def test_without_a_mask_all_tokens_count():
     metric = Perplexity()
     metric.update_state(NLL)
-    assert_close(float(metric.result()), oracles.perplexity(NLL.ravel().tolist()))
+    assert_close(float(metric.result()), perplexity(NLL.ravel().tolist()))
 
 
 def test_nothing_at_padding_reaches_the_sum():
@@ -65,5 +65,5 @@ def test_under_a_mixed_policy_and_compiled():
     keras.config.set_dtype_policy("mixed_float16")
     metric = Perplexity()
     tf.function(metric.update_state)(tf.constant(NLL), tf.constant(MASK))
-    expected = oracles.perplexity(NLL[MASK].astype(float).tolist())
+    expected = perplexity(NLL[MASK].astype(float).tolist())
     assert_close(float(metric.result()), expected)

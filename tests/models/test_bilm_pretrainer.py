@@ -1,6 +1,5 @@
 """Tests BiLMPretrainer: steps against TF 1's formulas, perplexities against plain loops."""
 
-import collections
 import math
 
 import keras
@@ -8,6 +7,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from docs.by_hand import elmo
+from docs.by_hand.language_model import full_softmax_loss, perplexity
 from tests import oracles, oracles_tf
 from tests.closeness import assert_close
 from tfreps._src.convert import bilm_tf
@@ -74,7 +75,7 @@ def oracle_nll(w, options, batch, states, negatives):
     for direction, suffix in enumerate(("", "_reverse")):
         rows = batch["token_ids" + suffix].numpy()
         if "char_cnn" in options:
-            rows = np.array([oracles.characters(word) for word in WORDS])[rows]
+            rows = np.array([elmo.character_ids(word) for word in WORDS])[rows]
         top, state = oracles_tf.language_model(w, options, rows, direction, states[direction])
         flat = tf.reshape(top, [ROWS * STEPS, -1])
         kernel = w.get("softmax/kernel", w.get("embedding"))  # tied embeddings
@@ -160,7 +161,7 @@ def test_three_steps_are_those_of_tf1(tmp_path, case):
                 assert_close(state.cell[:, layer], cell, terms=TERMS)
         name = "sampled_perplexity" if model.num_sampled else "training_perplexity"
         assert set(logs) == {name, "gradient_norm"}
-        assert_close(logs[name], oracles.perplexity(nlls), terms=TERMS)
+        assert_close(logs[name], perplexity(nlls), terms=TERMS)
         assert_close(logs["gradient_norm"], np.mean(norms), terms=TERMS)
     assert (min(norms) > 10.0) if clip_active else (max(norms) < 10.0)
     assert int(model.softmax.draws) == (3 if model.num_sampled else 0)
@@ -247,22 +248,18 @@ def test_the_test_perplexities_equal_the_loops(tmp_path):
     model.reset_metrics()
     for batch in data:
         logs = {name: float(value) for name, value in model.test_step(batch).items()}
-    assert_close(logs.pop("forward_perplexity"), oracles.perplexity(nlls[0]))
-    assert_close(logs.pop("backward_perplexity"), oracles.perplexity(nlls[1]))
-    assert_close(logs, {"perplexity": oracles.perplexity(nlls[0] + nlls[1])})
+    assert_close(logs.pop("forward_perplexity"), perplexity(nlls[0]))
+    assert_close(logs.pop("backward_perplexity"), perplexity(nlls[1]))
+    assert_close(logs, {"perplexity": perplexity(nlls[0] + nlls[1])})
     assert int(model.softmax.draws) == 0
 
 
 def row_nll(weights, options, direction, ids, targets):
-    vectors = [oracles.token_vector(weights, options, WORDS[i]) for i in ids]
-    state = oracles.zero_state(options)[direction]
-    layers, _ = oracles.read_direction(
-        weights, options, direction, vectors, state, collections.Counter()
-    )
+    vectors = [elmo.token_vector(weights, options, WORDS[i]) for i in ids]
+    layers, _ = elmo.read_direction(weights, options, direction, vectors)
     parts = weights["softmax/kernel"].astype(float), weights["softmax/bias"].astype(float)
     return [
-        oracles.full_softmax_nll(x, *parts, target)
-        for x, target in zip(layers[-1], targets, strict=True)
+        full_softmax_loss(x, *parts, target) for x, target in zip(layers[-1], targets, strict=True)
     ]
 
 

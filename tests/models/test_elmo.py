@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from docs.by_hand import elmo as by_hand
 from tests import oracles
 from tests.closeness import assert_close
 from tests.oracles import SENTENCES
@@ -29,7 +30,7 @@ def make_bilm(tmp_path, **kwargs):
 def layers_of_oracle():
     options = oracles.options_with()
     weights = oracles.random_weights(options, scale=0.5, seed=2)
-    return [oracles.bilm(weights, options, sentence)[0] for sentence in SENTENCES]
+    return [by_hand.bilm(weights, options, sentence)[0] for sentence in SENTENCES]
 
 
 @functools.cache
@@ -59,7 +60,7 @@ def test_mixes_are_independent_and_share_one_pass():
     out = elmo(batch_to_ids(SENTENCES))
     assert len(out["elmo_representations"]) == 2
     for representation, mix in zip(out["elmo_representations"], MIXES, strict=True):
-        assert_rows(representation, [oracles.scalar_mix(x[:, 1:-1], *mix) for x in layers])
+        assert_rows(representation, [by_hand.scalar_mix(x[:, 1:-1], *mix) for x in layers])
     np.testing.assert_array_equal(out["sequence_output"], out["elmo_representations"][0])
     assert out["mask"].numpy().sum(axis=1).tolist() == [len(s) for s in SENTENCES]
     assert out["layer_outputs"].shape == (4, 3, 10, 8)
@@ -68,7 +69,7 @@ def test_mixes_are_independent_and_share_one_pass():
 def test_boundaries_can_be_kept():
     elmo, layers = make(keep_sentence_boundaries=True)
     out = elmo(batch_to_ids(SENTENCES))
-    assert_rows(out["sequence_output"], [oracles.scalar_mix(x, *MIXES[0]) for x in layers])
+    assert_rows(out["sequence_output"], [by_hand.scalar_mix(x, *MIXES[0]) for x in layers])
     assert out["mask"].numpy().sum(axis=1).tolist() == [len(s) + 2 for s in SENTENCES]
     assert out["layer_outputs"].shape == (4, 3, 12, 8)
 
@@ -78,14 +79,14 @@ def test_boundaries_can_be_kept():
 def test_layer_norm_of_allennlp_counts_the_boundaries(kept):
     elmo, layers = make(layer_norm="allennlp", keep_sentence_boundaries=kept)
     out = elmo(batch_to_ids(SENTENCES))["sequence_output"]
-    mixed = [oracles.scalar_mix(x, *MIXES[0]) for x in oracles.normalized(layers, 1e-13)]
+    mixed = [by_hand.scalar_mix(x, *MIXES[0]) for x in oracles.normalized(layers, 1e-13)]
     assert_rows(out, mixed if kept else [x[1:-1] for x in mixed])
 
 
 def test_layer_norm_of_bilm_tf_does_not():
     elmo, layers = make(layer_norm="bilm_tf")
     normalized = oracles.normalized([x[:, 1:-1] for x in layers], 1e-12)
-    mixed = [oracles.scalar_mix(x, *MIXES[0]) for x in normalized]
+    mixed = [by_hand.scalar_mix(x, *MIXES[0]) for x in normalized]
     assert_rows(elmo(batch_to_ids(SENTENCES))["sequence_output"], mixed)
 
 
@@ -166,7 +167,7 @@ def test_as_the_encoder_of_a_head(tmp_path, make_encoder):
     assert encoder.output_dim == 8
     for head in tagger, classifier:
         head.kernel.assign(kernel)
-    layers = [oracles.bilm(weights, options, sentence)[0][:, 1:-1] for sentence in SENTENCES]
+    layers = [by_hand.bilm(weights, options, sentence)[0][:, 1:-1] for sentence in SENTENCES]
     vectors = [x[-1] if encoder is bilm else x.mean(axis=0) for x in layers]
     ids = batch_to_ids(SENTENCES)
     longest = max(map(len, SENTENCES))

@@ -6,7 +6,9 @@ import shutil
 
 import pytest
 
-from tests import known_models, oracles
+from docs.by_hand import elmo
+from docs.by_hand.language_model import full_softmax_loss, perplexity
+from tests import known_models
 from tests.closeness import FLOAT64, assert_close
 from tests.conftest import CORPUS
 from tests.data.oracle import oracle_batches
@@ -54,13 +56,12 @@ def nlls(run):
     def of(positions, direction):
         for token, _ in positions:
             if token not in vectors:
-                vectors[token] = oracles.token_vector(weights, options, token)
+                vectors[token] = elmo.token_vector(weights, options, token)
         inputs = [vectors[token] for token, _ in positions]
-        state = oracles.zero_state(options)[direction]
-        layers, _ = oracles.read_direction(weights, options, direction, inputs, state, {"cell": 0})
+        layers, _ = elmo.read_direction(weights, options, direction, inputs)
         targets = [target for _, target in positions]
         return [
-            oracles.full_softmax_nll(x, kernel, bias, target)
+            full_softmax_loss(x, kernel, bias, target)
             for x, target in zip(layers[-1], targets, strict=True)
         ]
 
@@ -75,9 +76,9 @@ def positions_of(words, vocabulary, reverse):
 
 def expected(forward, backward):
     return {
-        "forward_perplexity": oracles.perplexity(forward),
-        "backward_perplexity": oracles.perplexity(backward),
-        "perplexity": oracles.perplexity(forward + backward),
+        "forward_perplexity": perplexity(forward),
+        "backward_perplexity": perplexity(backward),
+        "perplexity": perplexity(forward + backward),
     }
 
 
