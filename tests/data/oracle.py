@@ -1,10 +1,11 @@
-"""bilm-tf's batch generator with plain lists, from its description (elmo.md 2.8)."""
+"""Text files, data sets as arrays, and the characters of a batch."""
 
 import gzip
 import random
 
 import numpy as np
 
+from docs.by_hand.batches import lm_batches as lm_batches_by_hand
 from tfreps.data import LMBatches
 from tfreps.text import Vocabulary
 
@@ -47,34 +48,8 @@ def characters_of(batch, suffix=""):
     return table[batch["character_rows" + suffix]] * batch["mask" + suffix][..., None]
 
 
-def oracle_batches(lines, vocabulary, batch_size, unroll_steps, reverse=False, finish=False):
-    """Yields (inputs, targets): for each row a list of (word, id), the words as strings.
-
-    Without `finish`, it ends as bilm-tf does and drops the incomplete batch. With it, the rows
-    continue until all are empty, and missing positions are None.
-    """
-    first, last = ("</S>", "<S>") if reverse else ("<S>", "</S>")
-    sentences = iter(lines)
-    streams = [[] for _ in range(batch_size)]
-    while True:
-        inputs, targets, ended = [], [], False
-        for row in range(batch_size):
-            inputs.append([])
-            targets.append([])
-            while len(inputs[row]) < unroll_steps:
-                if len(streams[row]) <= 1:
-                    line = next(sentences, None)
-                    if line is None:
-                        ended = True
-                        break
-                    words = line.split()
-                    streams[row] = [first, *(words[::-1] if reverse else words), last]
-                inputs[row].append(streams[row][0])
-                targets[row].append(vocabulary.tokens_to_ids([streams[row][1]])[0])
-                streams[row] = streams[row][1:]
-            missing = unroll_steps - len(inputs[row])
-            inputs[row] += [None] * missing
-            targets[row] += [None] * missing
-        if ended and not finish or all(word is None for row in inputs for word in row):
-            return
-        yield inputs, targets
+def oracle_batches(lines, vocabulary, *size, **options):
+    """Yields the inputs as strings and the targets as ids; missing positions are None."""
+    for inputs, targets in lm_batches_by_hand(map(str.split, lines), *size, **options):
+        ids = [[word and vocabulary.tokens_to_ids([word])[0] for word in row] for row in targets]
+        yield inputs, ids

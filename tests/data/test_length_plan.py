@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 from hypothesis import strategies
 
+from docs.by_hand.batches import length_batches
 from tfreps._src.data.length_plan import LengthPlan
 
 
@@ -72,6 +73,9 @@ def test_properties(lengths, batch_tokens, batch_size, multiple, shuffle):
         sizes = [(len(b.sentences), b.length if multiple > 1 else 0) for b in batches]
         shapes.add(tuple(sorted(sizes)))
     assert len(shapes) == 1  # the same in every epoch
+    if not shuffle and multiple == 1 and batch_size is None:
+        expected = length_batches(np.maximum(lengths, 1).tolist(), batch_tokens)
+        assert [batch.sentences.tolist() for batch in made.batches()] == expected
 
 
 def test_like_lengths_together():
