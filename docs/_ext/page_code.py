@@ -154,7 +154,7 @@ class PageSession:
             self.shown += [pyplot.figure(number) for number in pyplot.get_fignums()]
             pyplot.close("all")
         names = []
-        for figure in self.shown:
+        for figure in dict.fromkeys(self.shown):
             self.num_figures += 1
             names.append(f"{self.num_figures}.png")
             if self.figures:
