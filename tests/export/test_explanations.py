@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from docs.by_hand import crf
 from tests import tiny_bert
 from tests.closeness import assert_close
 from tests.exported_models import make_bert
@@ -36,21 +37,14 @@ def hmm():
 def all_paths(model, emissions, legal):
     """Returns every tag sequence and its score for one sentence `[T, K]`."""
     if isinstance(model, HMMTagger):
-        transitions, start, end = map(np.asarray, model._scores())
+        scores = model._scores()
     else:
-        crf = model.crf
-        transitions, start, end = (
-            np.asarray(part) for part in (crf.transitions, crf.start_scores, crf.end_scores)
-        )
-    for path in itertools.product(range(3), repeat=len(emissions)):
+        scores = model.crf.transitions, model.crf.start_scores, model.crf.end_scores
+    scores = [np.asarray(part, "float64") for part in (emissions, *scores)]
+    for path, score in crf.all_scores(*scores).items():
         names = [TAGS[tag] for tag in path]
-        if legal and illegal_transitions(names, "bio"):
-            continue
-        score = sum(emissions[t, tag] for t, tag in enumerate(path))
-        if path:
-            score += start[path[0]] + end[path[-1]]
-            score += sum(transitions[a, b] for a, b in itertools.pairwise(path))
-        yield names, score
+        if not (legal and illegal_transitions(names, "bio")):
+            yield names, score
 
 
 @pytest.mark.few(1)

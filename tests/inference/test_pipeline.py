@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import tfreps
+from docs.by_hand import crf
 from tests import tiny_bert
-from tests.export.decoder.chain_oracle import best_path
 from tfreps import tags as tag_functions
 
 TAGS = ["O", "B-PER", "I-PER", "B-LOC", "I-LOC"]
@@ -76,7 +76,7 @@ def test_tags_of_200_sentences(tmp_path):
         offsets = tagger._sentences([text])[0].offsets
         assert [entities[n]["start"] for n in first] == [start for start, _ in offsets]
         scores = np.array(logits)[first]
-        path, _ = best_path(scores, pairs, start, np.zeros(len(TAGS)))
+        path, _ = crf.viterbi(scores, pairs, start, np.zeros(len(TAGS)))
         assert found.tags == [TAGS[tag] for tag in path]
         if not tag_functions.illegal_transitions(theirs, "bio"):
             num_legal += 1

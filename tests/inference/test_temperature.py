@@ -1,10 +1,9 @@
 """Fitted temperatures, compared with closed forms, enumerated sequences and sampled tags."""
 
-import itertools
-
 import numpy as np
 import pytest
 
+from docs.by_hand import calibration, crf
 from tests.closeness import assert_close
 from tests.known_models import TAGS, TEXTS, VOCABULARY, WORDS, embedder, softmax
 from tfreps._src.inference.temperature import fit_temperature
@@ -44,21 +43,22 @@ def hmm():
 
 
 def paths(trained, tokens):
-    """Returns the tags and the score of every sequence of a sentence."""
-    emissions, _, transitions, start, end = map(np.asarray, trained.model._chain(INDEXER([tokens])))
-    for path in itertools.product(range(3), repeat=len(tokens)):
-        score = start[path[0]] + end[path[-1]] + emissions[0, range(len(tokens)), path].sum()
-        score += sum(transitions[pair] for pair in itertools.pairwise(path))
-        yield [TAGS[tag] for tag in path], float(score)
+    """Returns a dict from the tags of every sequence of a sentence to its score."""
+    chain = trained.model._chain(INDEXER([tokens]))
+    emissions, _, *scores = (np.asarray(part, "float64") for part in chain)
+    found = crf.all_scores(emissions[0], *scores)
+    return {tuple(TAGS[tag] for tag in path): score for path, score in found.items()}
 
 
-def mean_nll(trained, temperature, sentences=SENTENCES, gold=GOLD):
-    total = 0.0
-    for tokens, tags in zip(sentences, gold, strict=True):
-        scores = dict((tuple(path), score) for path, score in paths(trained, tokens))
-        weights = [score / temperature for score in scores.values()]
-        total += np.logaddexp.reduce(weights) - scores[tuple(tags)] / temperature
-    return total / sum(map(len, sentences))
+def scored(trained):
+    """Returns the arguments of docs/by_hand/calibration.py for SENTENCES and GOLD."""
+    pairs = zip(SENTENCES, GOLD, strict=True)
+    return [(paths(trained, tokens), tuple(tags)) for tokens, tags in pairs]
+
+
+def mean_nll(sentences, temperature):
+    total = calibration.negative_log_likelihood(temperature, sentences)
+    return total / sum(map(len, SENTENCES))
 
 
 def test_of_a_classifier_is_the_closed_form():
@@ -83,10 +83,12 @@ def test_of_a_tagger_has_the_lowest_nll_of_enumerated_sequences(make):
     trained = make()
     found = fit_temperature(trained, SENTENCES, GOLD)
     assert found.left_out == 0
-    assert_close(found.nll_before, mean_nll(trained, 1.0))
-    assert_close(found.nll_after, mean_nll(trained, found.temperature))
+    sentences = scored(trained)
+    assert_close(found.nll_before, mean_nll(sentences, 1.0))
+    assert_close(found.nll_after, mean_nll(sentences, found.temperature))
     for near in found.temperature * 1.01, found.temperature / 1.01:
-        assert mean_nll(trained, near) > mean_nll(trained, found.temperature)
+        assert mean_nll(sentences, near) > mean_nll(sentences, found.temperature)
+    assert found.temperature == pytest.approx(calibration.fit_temperature(sentences), rel=1e-4)
 
 
 @pytest.mark.slow
@@ -97,7 +99,7 @@ def test_the_factor_of_scaled_scores_is_found():
     sharp = tagger()
     gold, variance = [], 0.0
     for tokens in SENTENCES:
-        sequences, scores = zip(*paths(sharp, tokens), strict=True)
+        sequences, scores = zip(*paths(sharp, tokens).items(), strict=True)
         shares = softmax(np.array(scores) / factor)
         gold += [sequences[i] for i in rng.choice(len(shares), count, p=shares)]
         variance += count * (shares @ np.square(scores) - np.square(shares @ scores))

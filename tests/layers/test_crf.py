@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from docs.by_hand.crf import constrained
 from tests.closeness import assert_close
 from tests.layers.ops.chain_paths_oracle import MASKS, Problem
 from tfreps._src.layers.ops import chain
@@ -32,12 +33,6 @@ def arguments(problem):
 # Tags O, B, I: no I at the start or after O. Row and column 3 are the start, 4 the end.
 BIO = np.ones([5, 5], bool)
 BIO[0, 2] = BIO[3, 2] = False
-
-
-def constrained(problem):
-    problem = problem._replace(transitions=problem.transitions.copy(), start=problem.start.copy())
-    problem.transitions[0, 2] = problem.start[2] = -np.inf
-    return problem
 
 
 @pytest.mark.slow
@@ -72,7 +67,7 @@ def test_without_constraints_all_is_as_enumerated():
 def test_constraints(constrain):
     problem = Problem.random(MASKS)
     crf = random_crf(problem, allowed_transitions=BIO, constrain=constrain)
-    rules = constrained(problem)
+    rules = Problem(*problem[:2], *constrained(BIO, *problem[2:]))
     tags, scores = crf.decode(*arguments(problem))
     likelihood = crf.log_likelihood(problem.emissions, tags, problem.mask)
     marginals = crf.marginals(*arguments(problem))

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from docs.by_hand import crf, hmm
 from tests.closeness import assert_close
 from tfreps import tags as tag_sequences
 from tfreps._src.models.hmm_counts import HMMCounts
@@ -36,39 +37,15 @@ def learned(smoothing=0.1, **options):
 
 
 def tables(model):
-    """Returns probabilities in float64: initial, transitions, emissions, end."""
+    """Returns probabilities in float64, as in docs/by_hand/hmm.py: pi, A, B `[K, V + 1]`, end."""
     end = model.log_end.numpy() if model.use_end else np.zeros(len(model.tags))
-    logs = model.log_initial.numpy(), model.log_transitions.numpy(), model.log_emissions.numpy()
+    logs = model.log_initial.numpy(), model.log_transitions.numpy(), model.log_emissions.numpy().T
     return [np.exp(np.float64(log)) for log in (*logs, end)]
 
 
 def all_paths(model, sentence):
     """Computes p(tokens, tags) of every sequence of tags."""
-    initial, transitions, emissions, end = tables(model)
-    found = {}
-    for path in itertools.product(range(len(model.tags)), repeat=len(sentence)):
-        p = initial[path[0]] * end[path[-1]]
-        for position, (token, tag) in enumerate(zip(sentence, path, strict=True)):
-            p *= emissions[token, tag] * (transitions[path[position - 1], tag] if position else 1)
-        found[path] = p
-    return found
-
-
-def viterbi_loop(model, sentence):
-    """Computes the best path in logarithms, one sentence and one position at a time."""
-    if not sentence:
-        return []
-    with np.errstate(divide="ignore"):
-        initial, transitions, emissions, end = map(np.log, tables(model))
-    best, back = initial + emissions[sentence[0]], []
-    for token in sentence[1:]:
-        each = best[:, None] + transitions
-        back.append(each.argmax(0))
-        best = each.max(0) + emissions[token]
-    path = [int((best + end).argmax())]
-    for pointers in reversed(back):
-        path.append(int(pointers[path[-1]]))
-    return path[::-1]
+    return hmm.all_joints(sentence, *tables(model))
 
 
 @eager
@@ -164,11 +141,12 @@ def penalized(model, sentences, counts, weight, k):
     """Returns the log likelihood of sentences, plus that of the counts with smoothing `k`."""
     total = sum(np.log(sum(all_paths(model, one).values())) for one in sentences if one)
     logs = [np.log(table) for table in tables(model)]
-    names = "initial", "transitions", "emissions", "end"
-    rows = [slice(None), slice(None), [i for i in range(1, SIZE + 1) if i != UNKNOWN], slice(None)]
-    for name, log, row in zip(names, logs, rows, strict=True):
-        if name != "end" or model.use_end:
-            total += ((weight * getattr(counts, name)[row] + k) * log[row]).sum()
+    tables_of_counts = counts.initial, counts.transitions, counts.emissions.T, counts.end
+    known = [i for i in range(1, SIZE + 1) if i != UNKNOWN]
+    columns = [slice(None), slice(None), known, slice(None)]
+    for table, log, chosen in zip(tables_of_counts, logs, columns, strict=True):
+        if table is not counts.end or model.use_end:
+            total += ((weight * table[..., chosen] + k) * log[..., chosen]).sum()
     return total
 
 
@@ -225,7 +203,7 @@ def test_one_step_by_enumeration():
     for name, table in zip(
         ("initial", "transitions", "emissions", "end"), tables(model), strict=True
     ):
-        assert_close(table, np.exp(logs[name]))
+        assert_close(table, np.exp(logs[name].T if name == "emissions" else logs[name]))
 
 
 def test_tagged_counts_stay_in_baum_welch():
@@ -319,17 +297,12 @@ def test_probabilities_of_another_program():
     transitions[0, 0] = initial[1] = -np.inf
     model = HMMTagger(6, ["B", "M", "E", "S"], "bmes", use_end=True)
     model.set_log_probabilities(initial, transitions, emissions, end)
-    ids = [3, 6, 1, 2]
-
-    def log_probability(path):
-        steps = sum(transitions[pair] for pair in itertools.pairwise(path))
-        tokens = sum(emissions[token - 1, tag] for token, tag in zip(ids, path, strict=True))
-        return initial[path[0]] + steps + tokens + end[path[-1]]
-
-    best = max(itertools.product(range(4), repeat=4), key=log_probability)
-    tags, score = model.decode(np.array([ids]))
+    ids = np.array([3, 6, 1, 2])
+    paths = crf.all_scores(emissions[ids - 1], transitions, initial, end)
+    best = max(paths, key=paths.get)
+    tags, score = model.decode(ids[None])
     assert tags.numpy().tolist() == [list(best)]
-    assert_close(score[0], log_probability(best))
+    assert_close(score[0], paths[best])
     with pytest.raises(ValueError, match="`end` must be given if `use_end` is True"):
         model.set_log_probabilities(initial, transitions, emissions)
     with pytest.raises(ValueError, match=r"`emissions` must have the shape \(6, 4\)"):

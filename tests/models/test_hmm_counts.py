@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from docs.by_hand import hmm
 from tests.closeness import assert_close
 from tfreps._src.models.hmm_counts import LOG_ZERO, HMMCounts
 
@@ -15,19 +16,10 @@ def counted(**kwargs):
 
 def loops(sentences, tagged, vocabulary_size, num_tags):
     """Returns the four tables of counts, counted one event at a time."""
-    initial, end = np.zeros(num_tags), np.zeros(num_tags)
-    transitions = np.zeros([num_tags, num_tags])
-    emissions = np.zeros([vocabulary_size + 1, num_tags])
-    for tokens, tags in zip(sentences, tagged, strict=True):
-        for position, (token, tag) in enumerate(zip(tokens, tags, strict=True)):
-            emissions[token, tag] += 1
-            if position == 0:
-                initial[tag] += 1
-            else:
-                transitions[tags[position - 1], tag] += 1
-            if position == len(tags) - 1:
-                end[tag] += 1
-    return initial, transitions, emissions, end
+    initial, transitions, emissions, end = hmm.count(
+        sentences, tagged, vocabulary_size + 1, num_tags
+    )
+    return initial, transitions, emissions.T, end
 
 
 def assert_counts(counts, expected):

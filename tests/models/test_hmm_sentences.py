@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from tests.models.test_hmm import learned, random_sentences, viterbi_loop
+from docs.by_hand import hmm
+from tests.models.test_hmm import learned, random_sentences, tables
 from tfreps._src.models import hmm_sentences
 from tfreps._src.models.hmm_counts import flat
 from tfreps._src.models.hmm_sentences import batches, even_lengths
@@ -53,4 +54,4 @@ def test_decodes_as_the_loop_does(jit_compile, monkeypatch):
     found = model.decode_sentences(sentences, jit_compile)
     for tags, sentence in zip(found, sentences, strict=True):
         assert tags.dtype == np.int32
-        assert tags.tolist() == viterbi_loop(model, sentence)
+        assert tags.tolist() == (hmm.viterbi(sentence, *tables(model))[0] if sentence else [])

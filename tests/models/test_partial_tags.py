@@ -1,12 +1,11 @@
 """Tests the training of taggers on sets of possible tags, against sums over all tag sequences."""
 
-import itertools
-
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 
+from docs.by_hand import crf
 from tests.closeness import assert_close
 from tests.models.toy import TAGS, VOCABULARY_SIZE, sentences
 from tfreps.layers import CRF
@@ -38,26 +37,16 @@ def make(**options):
 def summed(model, row):
     """Returns the log of the probability of all sequences in the sets of a sentence."""
     emissions = model(FEATURES)["emissions"].numpy().astype(float)[row, MASK[row]]
-    transitions, start, end = np.zeros([K, K]), np.zeros(K), np.zeros(K)
-    allowed = np.ones([K + 2, K + 2], bool)
+    scores = np.zeros([K, K]), np.zeros(K), np.zeros(K)
     if model.use_crf:
-        crf = model.crf
-        transitions, start, end = map(
-            np.asarray, (crf.transitions, crf.start_scores, crf.end_scores)
-        )
-        allowed = allowed_transitions(TAGS, "bio")
-    found, total = [], []
-    for path in itertools.product(range(K), repeat=len(emissions)):
-        steps = list(itertools.pairwise([K, *path, K + 1])) if path else []
-        if not all(allowed[step] for step in steps):
-            continue
-        score = sum(emissions[range(len(path)), path])
-        score += sum(transitions[step] for step in steps[1:-1])
-        score += start[path[0]] + end[path[-1]] if path else 0.0
-        total.append(score)
-        if all(SETS[row, MASK[row]][range(len(path)), path]):
-            found.append(score)
-    return np.logaddexp.reduce(found) - np.logaddexp.reduce(total) if found else -1e4
+        scores = model.crf.transitions, model.crf.start_scores, model.crf.end_scores
+        scores = [np.asarray(part, "float64") for part in scores]
+        scores = crf.constrained(allowed_transitions(TAGS, "bio"), *scores)
+    paths = crf.all_scores(emissions, *scores)
+    sets = SETS[row, MASK[row]]
+    found = [score for path, score in paths.items() if all(sets[range(len(path)), path])]
+    share = crf.log_sum_exp(found) - crf.log_sum_exp(paths.values())
+    return max(share, -1e4)
 
 
 @pytest.mark.parametrize("use_crf", [True, False])

@@ -1,28 +1,13 @@
-"""Calibration error, compared with loops over predictions and bins."""
+"""Calibration error, compared with the loops of docs/by_hand/calibration.py."""
 
 import numpy as np
 import pytest
 
+from docs.by_hand import calibration
 from tests.closeness import assert_close
 from tests.known_models import softmax
 from tfreps._src.reports.calibration import format_calibration, threshold_at
 from tfreps.reports import calibration_error
-
-
-def by_loops(confidences, is_right, bins):
-    """Returns the calibration error, from the predictions of one bin after the other."""
-    error = 0.0
-    for b in range(bins):
-        chosen = [
-            (share, right)
-            for share, right in zip(confidences, is_right, strict=True)
-            if b / bins < share <= (b + 1) / bins or b == share == 0
-        ]
-        if chosen:
-            accuracy = sum(right for _, right in chosen) / len(chosen)
-            confidence = sum(share for share, _ in chosen) / len(chosen)
-            error += len(chosen) / len(confidences) * abs(accuracy - confidence)
-    return error
 
 
 @pytest.mark.parametrize("bins", [1, 4, 15])
@@ -30,9 +15,9 @@ def test_calibration_error(bins):
     rng = np.random.default_rng(bins)
     shares = np.concatenate([rng.random(200), [0.0, 0.25, 0.5, 0.75, 1.0]])
     right = rng.random(205) < shares**2
-    assert_close(calibration_error(shares, right, bins), by_loops(shares, right, bins))
-    halves = shares.astype("float32")  # as from a model
-    assert_close(calibration_error(halves, right, bins), by_loops(halves, right, bins))
+    for given in shares, shares.astype("float32"):  # float32 as from a model
+        expected = calibration.calibration_error(given, right, bins)
+        assert_close(calibration_error(given, right, bins), expected)
 
 
 def test_known_errors():

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from docs.by_hand import crf
+from docs.by_hand.spans import span_log_probability
 from tests.closeness import assert_close
 from tests.export.decoder import chain_oracle
 from tfreps._src.export.decoder import decoder_export
@@ -89,11 +91,15 @@ def test_many_tags_and_long_sentences(num_tags, format, tmp_path):
         outputs = function({"logits": logits, "mask": real})
         for row in range(2):
             check_long(
-                logits[row][real[row]], masked, {k: v[row] for k, v in outputs.items()}, real[row]
+                logits[row][real[row]],
+                names,
+                masked,
+                {k: v[row] for k, v in outputs.items()},
+                real[row],
             )
 
 
-def check_long(emissions, scores, found, real):
+def check_long(emissions, names, scores, found, real):
     """Compares the outputs for one sentence with those of dynamic programming in float64."""
     assert not found["tags"][~real].any() and not found["confidences"][~real].any()
     if not len(emissions):
@@ -101,20 +107,16 @@ def check_long(emissions, scores, found, real):
     emissions = emissions.astype("float64")
     path = found["tags"][real]
     chosen = np.arange(emissions.shape[1]) == path[:, None]
-    _, own = chain_oracle.best_path(np.where(chosen, emissions, -np.inf), *scores)
+    own = crf.score(path, emissions, *scores)
     # In float32, the scores of two paths of 300 tokens may be equal if they differ by less.
-    assert own == pytest.approx(chain_oracle.best_path(emissions, *scores)[1], abs=1e-3)
-    shares = chain_oracle.marginals(emissions, *scores)[chosen]
+    assert own == pytest.approx(crf.viterbi(emissions, *scores)[1], abs=1e-3)
+    shares = crf.marginals(emissions, *scores)[chosen]
     assert_close(found["confidences"][real], shares, terms=LONG, magnitude=1.0)
-    total = chain_oracle.log_normalizer(emissions, *scores)
     spans = zip(found["spans"], found["span_confidences"], strict=True)
     for (kind, start, end), share in list(spans)[:5]:
         if kind >= 0:
-            inside = emissions.copy()
-            inside[start:end] = np.where(chosen, emissions, -np.inf)[start:end]
-            after = path[start] + 1  # I of the type of the B at `start`, if there is such a tag
-            inside[end : end + 1, after : after + 1] = -np.inf
-            log_share = chain_oracle.log_normalizer(inside, *scores) - total
+            span = names[path[start]][2:], start, end
+            log_share = span_log_probability(span, names, emissions, *scores)
             assert_close(share, np.exp(log_share), terms=LONG, magnitude=1.0)
 
 

@@ -1,9 +1,10 @@
-"""Enumerates all paths of a linear chain in float64."""
+"""Batches of linear chains with masks; docs/by_hand/crf.py enumerates their paths in float64."""
 
-import itertools
 from typing import NamedTuple
 
 import numpy as np
+
+from docs.by_hand import crf
 
 
 class Problem(NamedTuple):
@@ -23,16 +24,14 @@ class Problem(NamedTuple):
         e[~mask] = np.nan  # masked values must not be read
         return cls(e, mask, *scores)
 
+    def scores(self, row):
+        """Returns the scores of a row at its real tokens: the arguments of docs/by_hand/crf.py."""
+        scores = self.emissions[row][self.mask[row]], self.transitions, self.start, self.end
+        return [np.asarray(part, "float64") for part in scores]
+
     def paths(self, row):
         """Returns (tags at the real tokens, score) for every path of a row."""
-        emissions = self.emissions[row][self.mask[row]].astype(float)
-        for tags in itertools.product(range(len(self.start)), repeat=len(emissions)):
-            score = sum(e[tag] for e, tag in zip(emissions, tags, strict=True))
-            for before, tag in itertools.pairwise(tags):
-                score += self.transitions[before, tag]
-            if tags:
-                score += self.start[tags[0]] + self.end[tags[-1]]
-            yield tags, score
+        return crf.all_scores(*self.scores(row)).items()
 
     def best(self, row, k=1):
         return sorted(self.paths(row), key=lambda path: -path[1])[:k]
@@ -44,7 +43,7 @@ class Problem(NamedTuple):
         return np.abs(scores[np.isfinite(scores) & (scores > -1e30)]).max()
 
     def log_normalizer(self, row):
-        return np.logaddexp.reduce([score for _, score in self.paths(row)])
+        return crf.log_sum_exp(score for _, score in self.paths(row))
 
     def marginals(self, row):
         total, result = self.log_normalizer(row), np.zeros(self.emissions.shape[1:])

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from docs.by_hand import crf
+from docs.by_hand.spans import span_probabilities
 from tests.closeness import assert_close
 from tests.layers.ops.chain_paths_oracle import MASKS, Problem
 from tfreps import tags as tag_sequences
@@ -26,22 +28,20 @@ def names_of(scheme):
 def random_problem(names, scheme=None, masks=MASKS, scale=1.0, seed=0):
     """Returns a `Problem`, in which a scheme forbids the steps that are not valid in it."""
     problem = Problem.random(masks, len(names), scale, seed)
-    if scheme is not None:
-        forbidden = ~allowed_transitions(names, scheme)
-        problem.transitions[forbidden[:-2, :-2]] = -np.inf
-        problem.start[forbidden[-2, :-2]] = problem.end[forbidden[:-2, -1]] = -np.inf
-    return problem
+    if scheme is None:
+        return problem
+    return Problem(*problem[:2], *crf.constrained(allowed_transitions(names, scheme), *problem[2:]))
 
 
 def enumerated(problem, row, names, scheme, mode="strict"):
     """Returns a dict from each span, `(type id, start, end)`, to its probability."""
     kinds = sorted({name.partition("-")[2] for name in names} - {""})
-    total, found = problem.log_normalizer(row), {}
-    for path, score in problem.paths(row):
-        for kind, start, end in tag_sequences.spans([names[tag] for tag in path], scheme, mode):
-            span = kinds.index(kind), start, end
-            found[span] = found.get(span, 0.0) + np.exp(score - total)
-    return found
+
+    def spans_of(path):
+        spans = tag_sequences.spans([names[tag] for tag in path], scheme, mode)
+        return [(kinds.index(kind), start, end) for kind, start, end in spans]
+
+    return span_probabilities(problem.scores(row), spans_of)
 
 
 def all_spans(length, num_types, num_rows):
