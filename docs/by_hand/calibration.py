@@ -17,7 +17,7 @@ def reliability(confidences, is_right, num_bins):
             if b / num_bins < confidence <= (b + 1) / num_bins or b == confidence == 0:
                 chosen.append((confidence, right))
         if chosen:
-            confidence, accuracy = np.mean(chosen, axis=0)
+            confidence, accuracy = np.mean(chosen, axis=0, dtype="float64")
             found.append((len(chosen), confidence, accuracy))
     return found
 
