@@ -32,6 +32,7 @@ LEAST = {
     "plot positions": ["absent", "--output", "out.png"],
     "plot curves": ["absent", "--output", "out.png"],
     "plot confusion": ["absent", "--output", "out.png"],
+    "plot mix": ["absent", "--output", "out.png"],
     "convert": ["absent", "--output", "out"],
     "presets": [],
     "publish": ["absent", "out"],

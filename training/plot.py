@@ -1,8 +1,8 @@
-"""Draws attention, position vectors, learning curves or a confusion matrix as a PNG file.
+"""Draws attention, position vectors, learning curves, a confusion matrix or a mix of layers.
 
-`tfreps plot KIND --help` shows the options of a kind of plot: attention, positions, curves or
-confusion. With --tensorboard DIR, TensorBoard also shows the figure. Plots need matplotlib: pip
-install matplotlib.
+The plot is a PNG file. `tfreps plot KIND --help` shows the options of a kind of plot: attention,
+positions, curves, confusion or mix. With --tensorboard DIR, TensorBoard also shows the figure.
+Plots need matplotlib: pip install matplotlib.
 """
 
 import pathlib
@@ -14,7 +14,7 @@ from tfreps._src.cli.options import Option, as_flag, listed, short_names
 from tfreps._src.cli.output_checks import check_output
 from tfreps._src.cli.start_tensorflow import start_tensorflow
 from tfreps._src.plots.curves import X_AXES
-from tfreps._src.plots.matrices import confusion_figure
+from tfreps._src.plots.matrices import confusion_figure, mix_figure
 from tfreps._src.plots.position_maps import VIEWS
 from tfreps._src.runs.run_folder import RunFolder
 from tfreps._src.runs.seed_folders import seed_folder
@@ -187,11 +187,28 @@ CONFUSION = Command(
     ),
     tensorflow=False,
 )  # fmt: skip
+MIX = Command(
+    "plot mix",
+    "Draws with which weights trained models mix the layers of a biLM.",
+    {
+        "runs": Option(
+            str, None, "Run folders of taggers or classifiers that were trained with --elmo, or "
+            "with --train-vectors of several layers. The bars of a layer show its share in each "
+            "model. The shares of a model sum to 1.", many=True, required=True, metavar="DIR",
+        )
+    },
+    [OUTPUT],
+    (
+        "tfreps plot mix runs/ner runs/pos runs/reviews --output mix.png",
+        "tfreps plot mix runs/ner --output mix.png --tensorboard runs/ner/logs",
+    ),
+)  # fmt: skip
 COMMANDS = {
     "attention": ATTENTION,
     "positions": POSITIONS,
     "curves": CURVES,
     "confusion": CONFUSION,
+    "mix": MIX,
 }
 OVERVIEW = Command(
     "plot",
@@ -201,7 +218,8 @@ OVERVIEW = Command(
             str, None, "Kind of plot. attention: attention weights between the tokens of a text "
             "as a heat map; positions: position vectors as a heat map, as curves or as the surface "
             "of their dot products; curves: metrics of runs over their epochs or steps; confusion: "
-            "true and predicted tags or labels as a heat map.",
+            "true and predicted tags or labels as a heat map; mix: shares of the layers of a biLM "
+            "in trained models as bars.",
             sorted(COMMANDS), required=True, metavar="KIND",
         )
     },
@@ -218,6 +236,7 @@ def main(argv=None):
         "positions": draw_positions,
         "curves": draw_curves,
         "confusion": draw_confusion,
+        "mix": draw_mix,
     }
     if what not in COMMANDS:
         OVERVIEW.parse([what])  # prints the help or an error, and ends the command
@@ -302,3 +321,20 @@ def draw_confusion(options):
     if fonts.hint:
         print(f"{fonts.hint} You can also pass a font file with --font.", file=sys.stderr)
     return confusion_figure(results[options.part or parts[0]]["confusion"], names, fonts)
+
+
+def draw_mix(options):
+    from tfreps._src.inference.model_loading import load_as
+    from tfreps._src.inference.text_model import TextModel
+
+    shares = {}
+    for name, path in short_names(options.runs).items():
+        mixes = load_as(TextModel, path).model._mix_shares()
+        if not mixes:
+            raise ValueError(
+                f"DIR must be a run folder of a model that mixes layers; {path} has no mix. Train "
+                "a model with --elmo, or with --train-vectors of several layers."
+            )
+        for kind, values in mixes.items():
+            shares[f"{name} {kind}" if len(mixes) > 1 else name] = values.numpy()
+    return mix_figure(shares)

@@ -79,6 +79,14 @@ def test_names_without_a_font():
 def test_mix_weights(tmp_path):
     path = plots.plot_mix_weights([0.2, 0.5, 0.3], tmp_path / "mix.png")
     assert tf.io.decode_png(path.read_bytes()).shape == (330, 440, 4)
+    figure = matrices.mix_figure({"ner": [0.2, 0.5, 0.3], "pos": [0.6, 0.4]})
+    (axes,) = figure.axes
+    heights = [[bar.get_height() for bar in bars] for bars in axes.containers]
+    assert heights == [[0.2, 0.5, 0.3], [0.6, 0.4]]
+    places = [[bar.get_center()[0] for bar in bars] for bars in axes.containers]
+    assert_close(places[0], [-0.2, 0.8, 1.8])
+    assert_close(places[1], [0.2, 1.2])
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["ner", "pos"]
 
 
 @pytest.mark.parametrize("count, named", [(100, True), (101, False)])

@@ -2,11 +2,14 @@
 
 import json
 
+import numpy as np
 import pytest
 import tensorflow as tf
 
-from tests import tiny_bert
+from tests import known_models, tiny_bert, tiny_run
+from tests.closeness import assert_close
 from tfreps.__main__ import main
+from tfreps.models import Elmo, Tagger, TokenEmbedder
 from tfreps.runs import RunFolder
 from tfreps.tags import TagSet
 from tfreps.training import plot
@@ -126,6 +129,35 @@ def test_confusion(tmp_path, capsys):
     assert "it has no results of validation but those of test. Measure them with tfreps" in err
 
 
+def mixing_run(path, shares, elmo=None):
+    """Writes a run of a tagger with a mix of precomputed vectors, whose shares are given."""
+    run = RunFolder.create(path, "train-tagger", {"tokens": "spaces"})
+    embedder = TokenEmbedder(7, 3, vector_layers=len(shares), vector_dim=2, elmo=elmo)
+    embedder.vector_mix.scalar_weights.assign(np.log(shares))
+    TagSet(known_models.TAGS, "bio").write(run.tags_path)
+    return str(known_models.keep(run, Tagger(embedder, known_models.TAGS, "bio")).path)
+
+
+def test_mix(tmp_path, capsys):
+    elmo = Elmo(tiny_run.make_pretrainer().bilm, mix_weights=np.log([1.0, 1.0, 2.0]).tolist())
+    runs = [
+        mixing_run(tmp_path / "ner", [0.125, 0.25, 0.625]),
+        mixing_run(tmp_path / "pos", [0.75, 0.25], elmo),
+    ]
+    figure = plot.draw_mix(plot.MIX.parse([*runs, "--output", "c.png"]))
+    bars = [[bar.get_height() for bar in bars] for bars in figure.axes[0].containers]
+    shares = [0.125, 0.25, 0.625], [0.75, 0.25], [0.25, 0.25, 0.5]
+    for found, expected in zip(bars, shares, strict=True):
+        assert_close(found, expected)
+    names = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert names == ["ner", "pos vector_mix", "pos elmo_mix"]
+    assert draw("mix", runs[0], "--output", tmp_path / "c.png") == 0
+    assert is_png(tmp_path / "c.png") and "c.png" in capsys.readouterr().out
+    other = known_models.tagger_run(tmp_path / "other").path
+    assert draw("mix", runs[0], other, "--output", tmp_path / "d.png") == 2
+    assert "other has no mix. Train a model with --elmo, or with" in capsys.readouterr().err
+
+
 @pytest.mark.few(1)
 @pytest.mark.parametrize(
     "line, message",
@@ -166,6 +198,7 @@ def test_confusion(tmp_path, capsys):
         ),
         ("curves . --output a.png", "not a run folder"),
         ("confusion RUN --output a.png", "it has no results of a tagger or classifier. Measure"),
+        ("mix RUN --output a.png", "expected a tagger or classifier"),
     ],
 )
 def test_mistakes(line, message, run, tmp_path, monkeypatch, capsys):

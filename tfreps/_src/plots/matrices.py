@@ -3,7 +3,7 @@
 import os
 import pathlib
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tfreps._src.plots.canvas import new_figure, save_figure
@@ -163,15 +163,30 @@ def plot_mix_weights(weights: "ArrayLike", path: str | os.PathLike[str]) -> path
     >>> plot_mix_weights([0.2, 0.5, 0.3], tempfile.mkdtemp() + "/mix.png").name
     'mix.png'
     """
+    return save_figure(mix_figure({"": weights}), path)
+
+
+def mix_figure(weights: "Mapping[str, ArrayLike]") -> "Figure":
+    """Draws the weights of one or more mixes as a bar chart, with a group of bars for each layer.
+
+    `weights` maps the name of each mix, which the legend shows if there are several, to its array
+    of shape `[L]`. The arrays need not have the same number of layers.
+    """
     import numpy as np
 
-    shares = np.asarray(weights)
-    figure = new_figure(4, 3)
+    shares = {name: np.asarray(given) for name, given in weights.items()}
+    most = max(map(len, shares.values()))
+    width = 0.8 / len(shares)  # groups of bars take 0.8 of the space between two layers
+    figure = new_figure(max(4, 1 + 0.25 * most * len(shares)), 3)
     axes = figure.subplots()
-    axes.bar(range(len(shares)), shares)
-    axes.set_xticks(range(len(shares)))
+    for number, (name, values) in enumerate(shares.items()):
+        offset = width * (number - (len(shares) - 1) / 2)
+        axes.bar(np.arange(len(values)) + offset, values, width, label=name)
+    axes.set_xticks(range(most))
     axes.set(xlabel="layer (0: token layer)", ylabel="share", title="scalar mix")
-    return save_figure(figure, path)
+    if len(shares) > 1:
+        figure.legend(loc="outside lower center", ncols=2, fontsize=8)
+    return figure
 
 
 def _name(axis: Any, names: Sequence[str], fonts: Fonts, turned: float) -> None:
