@@ -161,6 +161,7 @@ class TokenEmbedder(WholeModel, keras.Model):
                 bigram_dim,
                 unigram_offsets=(),
                 num_buckets=num_bigram_buckets,
+                dropout=dropout,
                 num_frozen_words=num_frozen_words,
                 name="bigrams",
             )
@@ -190,7 +191,8 @@ class TokenEmbedder(WholeModel, keras.Model):
             check_shape("mask", mask, ids.shape, "[B, T]")
             parts.append(self._word_vectors(ids))
         if self.bigram_dim:
-            parts.append(self.bigrams({"token_ids": ids, "mask": mask})["sequence_output"])
+            pairs = {"token_ids": ids, "mask": mask}
+            parts.append(self.bigrams(pairs, training=training)["sequence_output"])
         if self.characters == "cnn":
             parts.append(self.character_encoder(features["character_ids"]))
         elif self.characters == "bilstm":
