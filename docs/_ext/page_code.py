@@ -171,8 +171,10 @@ def commands(code):
 
 def run_page(page, text, folder):
     """Runs the blocks of a page and writes their outputs to a folder, up to the first error."""
+    import numpy as np
+
     session, outputs = PageSession(page, folder), []
-    with session.folder:
+    with session.folder, np.printoptions():  # the next page has the default options again
         for kind, code, line in blocks(text):
             try:
                 output, figures = session.run(kind, code, line)
