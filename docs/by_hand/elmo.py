@@ -22,7 +22,7 @@ def sigmoid(x):
 def convolution(x, W, b):
     """y[n] = max over s of sum over k of x[s + k] . W[k, :, n] + b[n]."""
     width, _, count = W.shape
-    y = np.zeros(count)  # [N]
+    y = np.zeros(count)  # one value for each filter of this width
     for n in range(count):
         windows = range(len(x) - width + 1)
         y[n] = max(sum(x[s + k] @ W[k, :, n] for k in range(width)) + b[n] for s in windows)

@@ -86,7 +86,7 @@ def start(x, weights, options):
     """Returns the inputs with <s> and </s>, and the states before the first step."""
     if options["boundary"] == "learned":
         before, after = weights["boundary_inputs"]
-        x = np.array([before, *x, after])  # [n + 2, P]
+        x = np.array([before, *x, after])  # [n + 2, H]
     elif options["boundary"] == "fixed":
         x = np.pad(x, [(1, 1), (0, 0)])
     H, S, kind = len(weights["b"]["i"]), len(weights["nodes"]), options["initial_state"]
