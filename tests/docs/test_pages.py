@@ -29,6 +29,19 @@ def test_code_runs_or_says_why_not():
             assert re.match(r"% not run: \w", before), text[found.start() :][:200]
 
 
+def test_models_by_hand_are_the_same_in_both_languages():
+    """The pages have the same code, options and sections."""
+    chinese = sorted((DOCS / "by_hand").glob("*_zh.md"))
+    assert chinese
+    for path in chinese:
+        english = path.with_stem(path.stem.removesuffix("_zh"))
+        texts = [page.read_text(encoding="utf-8") for page in (english, path)]
+        code = [[block[:2] for block in page_code.blocks(text)] for text in texts]
+        assert code[0] == code[1], path
+        lines = [re.findall(r"^(#+ |```text|:figure:|:from: .*|:hide:)", t, re.M) for t in texts]
+        assert lines[0] == lines[1], path
+
+
 def test_commands_have_the_flags_of_their_programs():
     flags = {}
     for name in set(COMMANDS) - {"plot"}:  # kinds of plots have tables of their own
