@@ -41,6 +41,21 @@ def test_joins_its_parts_in_order():
     np.testing.assert_array_equal(out["mask"], IDS > 0)
 
 
+def test_whole_word_vectors_are_dropped():
+    """In training, a vector is dropped as a whole, or divided by the rate of those that stay."""
+    embedder = TokenEmbedder(5, 3, word_dropout=0.25)
+    ids = np.random.default_rng(0).integers(1, 6, [40, 50])
+    words = embedder({"token_ids": ids})["sequence_output"].numpy()
+    np.testing.assert_array_equal(words, np.asarray(embedder.word_embeddings)[ids])
+    out = embedder({"token_ids": ids}, training=True)["sequence_output"].numpy()
+    kept = (out != 0).all(axis=-1)
+    np.testing.assert_array_equal(out[~kept], 0.0)
+    assert_close(out[kept], words[kept] / 0.75)
+    assert abs(kept.mean() - 0.75) < 5 * (0.75 * 0.25 / ids.size) ** 0.5  # 5 standard deviations
+    with pytest.raises(ValueError, match="`word_dropout` needs a `vocabulary_size`; got 0.5"):
+        TokenEmbedder(characters="cnn", word_dropout=0.5)
+
+
 def test_pairs_of_neighboring_tokens():
     """The vector of a token sums those of its pairs with the neighbors; new pairs have zeros."""
     embedder = TokenEmbedder(5, 3, bigram_dim=2, num_bigram_buckets=997)

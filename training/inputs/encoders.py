@@ -26,6 +26,7 @@ def make_embedder(options, inputs):
         vector_layers=inputs.stored[0],
         vector_dim=inputs.stored[1],
         dropout=options.dropout,
+        word_dropout=options.word_dropout,
         name="embedder",
     )
     if vectors is not None:

@@ -19,13 +19,8 @@ COMMON = (
 )
 # Options that only experiments change: keys of --config and --set without a flag.
 KEYS = (
-    *(
-        "digits_to_zero",
-        "max_characters",
-        "bigram_dim",
-        "lowercase_fallback",
-        "trainable_embeddings",
-    ),
+    *("digits_to_zero", "max_characters", "bigram_dim", "word_dropout", "lowercase_fallback"),
+    "trainable_embeddings",
     *("elmo_top_only", "num_steps", "window", "num_sentence_nodes", "boundary", "hidden_dim"),
     *("num_heads", "num_filters", "widths", "bert_dropout", "bert_from_scratch", "hidden_units"),
     *("linear_dropout", "truncation_rate", "transition_learning_rate_factor", "decay"),
@@ -139,6 +134,10 @@ OF_EMBEDDER = {
     "bigram_dim": Option(
         int, 0, "Width of the vectors of pairs of neighboring tokens, which are concatenated with "
         "the word vectors. With 0, there are none.", at_least=0, unused_with="no_words",
+    ),
+    "word_dropout": Option(
+        float, 0.0, "Rate at which whole word vectors are dropped in training.", at_least=0,
+        below=1, unused_with="no_words",
     ),
     "no_words": Option(
         bool, False, "Do not use word vectors. Requires character features, vectors from a biLM, "

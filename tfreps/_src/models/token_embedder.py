@@ -70,7 +70,10 @@ class TokenEmbedder(WholeModel, keras.Model):
         vector_layers: int. Number of layers of the vectors that `tfreps embed` computed. A
             `ScalarMix` mixes the layers. With 0, there are no such vectors. Defaults to 0.
         vector_dim: int. Width of the precomputed vectors. Defaults to 0.
-        dropout: float in [0, 1). Dropout rate of the concatenated vectors. Defaults to 0.0.
+        dropout: float in [0, 1). Dropout rate of the concatenated vectors, and of whole pairs of
+            tokens. Defaults to 0.0.
+        word_dropout: float in [0, 1). Rate at which whole word vectors are dropped in training, so
+            that a model learns to use the context of a word. Defaults to 0.0.
 
     Call arguments:
         features: dict, such as the output of `tfreps.text.TokenIndexer`, with those of the
@@ -91,7 +94,8 @@ class TokenEmbedder(WholeModel, keras.Model):
             an option is invalid, options do not match, or all kinds of vectors are disabled.
         tf.errors.InvalidArgumentError: If an id is out of range.
 
-    Reference: Lample et al., 2016 (words and characters); Peters et al., 2018, section 3.3.
+    Reference: Lample et al., 2016 (words and characters); Peters et al., 2018, section 3.3; Iyyer
+    et al., 2015, "Deep Unordered Composition Rivals Syntactic Methods" (word dropout).
 
     Example:
     >>> embedder = TokenEmbedder(vocabulary_size=9, embedding_dim=4)
@@ -120,6 +124,7 @@ class TokenEmbedder(WholeModel, keras.Model):
         vector_layers: int = 0,
         vector_dim: int = 0,
         dropout: float = 0.0,
+        word_dropout: float = 0.0,
         **kwargs: Any,
     ) -> None:
         super().__init__(autocast=False, **kwargs)
@@ -142,6 +147,7 @@ class TokenEmbedder(WholeModel, keras.Model):
         self.vector_layers = vector_layers
         self.vector_dim = vector_dim
         self.dropout = dropout
+        self.word_dropout = word_dropout
         _check(self)
         # Layers.
         widths = []
@@ -154,6 +160,11 @@ class TokenEmbedder(WholeModel, keras.Model):
             if num_frozen_words:
                 name = "frozen_word_embeddings"
                 self.frozen_word_embeddings = self._table(name, num_frozen_words, False, "zeros")
+            if word_dropout:
+                shape = None, None, 1  # drops all numbers of a vector together
+                self.drop_words = keras.layers.Dropout(
+                    word_dropout, noise_shape=shape, dtype="float32", name="drop_words"
+                )
             widths.append(embedding_dim)
         if bigram_dim:
             self.bigrams = LinearEncoder(
@@ -189,7 +200,10 @@ class TokenEmbedder(WholeModel, keras.Model):
         if self.vocabulary_size is not None:
             ids = checked_token_ids(features["token_ids"])
             check_shape("mask", mask, ids.shape, "[B, T]")
-            parts.append(self._word_vectors(ids))
+            words = self._word_vectors(ids)
+            if self.word_dropout:
+                words = self.drop_words(words, training=training)
+            parts.append(words)
         if self.bigram_dim:
             pairs = {"token_ids": ids, "mask": mask}
             parts.append(self.bigrams(pairs, training=training)["sequence_output"])
@@ -357,7 +371,12 @@ def _check(model):
             f"`bigram_dim` needs a `vocabulary_size`; got {model.bigram_dim} and no "
             "`vocabulary_size`. Pass both or neither."
         )
-    check_dropout(dropout=model.dropout)
+    check_dropout(dropout=model.dropout, word_dropout=model.word_dropout)
+    if model.word_dropout and model.vocabulary_size is None:
+        raise ValueError(
+            f"`word_dropout` needs a `vocabulary_size`; got {model.word_dropout} and no "
+            "`vocabulary_size`. Pass both or neither."
+        )
     _check_elmo(model)
 
 
