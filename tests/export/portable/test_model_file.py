@@ -116,3 +116,13 @@ def test_models_without_a_portable_form(make, message, tmp_path):
 def test_the_method_export_names_the_function(format):
     with pytest.raises(ValueError, match=r"`tfreps.export.write_model\(model, 'a.onnx', "):
         own_tagger().export("a.onnx", format=format)
+
+
+def test_export_of_keras_rejects_a_crf(tmp_path):
+    model = functional()
+    model(IDS)
+    with pytest.raises(
+        ValueError, match=r"Call `tfreps.export.write_model\(model, 'model.onnx'\)`"
+    ):
+        model.export(tmp_path / "a.onnx", format="onnx", verbose=False)
+    assert not [*tmp_path.iterdir()]

@@ -11,11 +11,7 @@ from tfreps._src.files.argument_checks import check_choice, check_integers, chec
 from tfreps._src.layers.ops import chain, crf_loss
 from tfreps._src.layers.ops.annotations import Array, Initializer, JitCompile, Regularizer, Shape
 from tfreps._src.layers.ops.configurable import Configurable
-from tfreps._src.layers.ops.crf_loss import (
-    check_weights_of_soft,
-    checked_transitions,
-    constrained,
-)
+from tfreps._src.layers.ops.crf_loss import check_weights_of_soft, checked_transitions, constrained
 from tfreps._src.layers.ops.hidden_masks import check_mask_of, hidden_mask
 from tfreps._src.layers.ops.learning_rates import ScoreRegularizer, times
 from tfreps._src.layers.ops.masks import (
@@ -26,6 +22,7 @@ from tfreps._src.layers.ops.masks import (
     has_tag_values,
     unpadded,
 )
+from tfreps._src.layers.ops.portable import check_not_exported_by_keras
 
 CONSTRAIN = ("both", "decode")
 REDUCTIONS = "mean", "sum", "token_mean", "none"
@@ -242,6 +239,7 @@ class CRF(Configurable, keras.layers.Layer):
         tags: tf.Tensor | None = None,
         sample_weight: Array | None = None,
     ) -> tuple[tf.Tensor, tf.Tensor]:
+        check_not_exported_by_keras()
         if mask is None:  # Keras passes its own mask only if a call has a single tensor
             mask = hidden_mask(inputs)
         if tags is not None:

@@ -7,6 +7,9 @@ others, and the results are equal up to rounding.
 
 import contextlib
 import contextvars
+import sys
+
+import tensorflow as tf
 
 _PORTABLE = contextvars.ContextVar("portable", default=False)
 
@@ -27,3 +30,21 @@ def portable_graph():
 def is_portable():
     """Returns True inside `portable_graph`."""
     return _PORTABLE.get()
+
+
+def check_not_exported_by_keras() -> None:
+    """Raises a ValueError if Keras's `export` is tracing the model in the format "onnx".
+
+    ONNX Runtime rejects the loops of the file that Keras would write. Keras does not pass the
+    format to layers, so the function looks for its caller.
+    """
+    if tf.executing_eagerly():
+        return
+    frame = sys._getframe(1)
+    while frame is not None:
+        if frame.f_globals.get("__name__") == "keras.src.export.onnx":
+            raise ValueError(
+                "The method `export` of Keras cannot write the layer CRF in the format 'onnx'. "
+                "Call `tfreps.export.write_model(model, 'model.onnx')`."
+            )
+        frame = frame.f_back
