@@ -88,6 +88,20 @@ def test_a_name_that_is_taken():
         model.compile("sgd", metrics=[AUC(name="auc")])
 
 
+@pytest.mark.parametrize(
+    "metric, message",
+    [
+        ("f1", "metrics of the model, which are 'accuracy', 'span_f1'; got 'f1'"),
+        (keras.metrics.SparseCategoricalAccuracy(), "SparseCategoricalAccuracy needs probabil"),
+        ("categorical_accuracy", "needs prob"),
+    ],
+)
+def test_metrics_that_do_not_fit(metric, message):
+    model = make(Tagger, TAGS, scheme="bio")
+    with pytest.raises(ValueError, match=message):
+        model.compile("sgd", metrics=[metric])
+
+
 def test_metrics_are_saved(tmp_path):
     model = make(Tagger, TAGS, scheme="bio")
     overlap = keras.metrics.MeanIoU(len(TAGS), name="overlap")

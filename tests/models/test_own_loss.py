@@ -330,6 +330,17 @@ def test_targets_of_another_form(name, y, got):
         model.fit(X, Y[:, 0], verbose=0)  # the model can still be trained after the error
 
 
+@pytest.mark.parametrize("name", ["Tagger", "Classifier"])
+def test_one_hot_targets_after_ids(name):
+    model, _ = make(name)
+    model.compile("sgd", run_eagerly=False)
+    y = (Y if name == "Tagger" else Y[:, 0]).astype("int32")
+    model.fit(X, y, verbose=0)
+    with pytest.raises(ValueError, match=r"got int32 of shape .*convert one-hot rows"):
+        model.fit(X, np.eye(3, dtype="int32")[y], verbose=0)
+    model.fit(X, y, verbose=0)
+
+
 @pytest.mark.parametrize(
     "y, got",
     [

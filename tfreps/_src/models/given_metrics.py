@@ -60,7 +60,15 @@ class GivenMetrics:
         own = self._own_metrics  # pyright: ignore[reportAttributeAccessIssue]
         if isinstance(metric, str) and metric in own:
             return own[metric]
-        found = keras.metrics.get(metric)
+        try:
+            found = keras.metrics.get(metric)
+        except ValueError as error:
+            names = ", ".join(map(repr, own))
+            raise ValueError(
+                f"`metrics` must contain Keras metrics, functions, names of Keras metrics, or "
+                f"names of metrics of the model, which are {names}; got {metric!r}."
+            ) from error
+        self._check_metric(found)
         if not isinstance(found, keras.Metric):
             found = keras.metrics.MeanMetricWrapper(found, name=found.__name__)
         if found.name in own:
@@ -70,6 +78,9 @@ class GivenMetrics:
                 "the metric of the model."
             )
         return found
+
+    def _check_metric(self, metric: Any) -> None:
+        """Raises a ValueError for a Keras metric that does not fit the outputs of the model."""
 
     def get_compile_config(self) -> dict[str, Any] | None:
         """Returns the arguments of `compile` as a dict that `compile_from_config` accepts."""

@@ -45,7 +45,8 @@ def checked_y(y, shape, axes, num_classes, mask=None):
     """
     is_ragged = isinstance(y, tf.RaggedTensor)
     y = y if is_ragged or y is None else tf.convert_to_tensor(y)
-    if y is None or is_ragged or y.dtype == tf.string or not y.shape.is_compatible_with(shape):
+    known = y is not None and y.shape.rank is not None
+    if not known or is_ragged or y.dtype == tf.string or not y.shape.is_compatible_with(shape):
         kind = "ragged " if is_ragged else ""
         got = y if y is None else f"{kind}{y.dtype.name} of shape {y.shape}"
         raise ValueError(

@@ -12,6 +12,17 @@ from tfreps._src.metrics.span_f1 import SpanF1
 from tfreps._src.models.given_metrics import GivenMetrics
 from tfreps._src.models.own_loss import checked_y, mean_of_rows, with_penalty
 
+# Keras metrics whose predictions are one probability per class.
+OF_PROBABILITIES = (
+    keras.metrics.CategoricalAccuracy,
+    keras.metrics.CategoricalCrossentropy,
+    keras.metrics.SparseCategoricalAccuracy,
+    keras.metrics.SparseCategoricalCrossentropy,
+    keras.metrics.SparseTopKCategoricalAccuracy,
+    keras.metrics.TopKCategoricalAccuracy,
+    keras.metrics.F1Score,
+)
+
 
 class TagTraining(GivenMetrics):
     """Mixin for `Tagger` with the computations of `fit` and `evaluate`.
@@ -66,6 +77,14 @@ class TagTraining(GivenMetrics):
         """Metrics of the model itself, by name: `accuracy` and, with a scheme, `span_f1`."""
         return {metric.name: metric for metric in self.test_metrics}
 
+    def _check_metric(self, metric):
+        if isinstance(metric, OF_PROBABILITIES):
+            raise ValueError(
+                f"`metrics` of a tagger are computed from the ids of the best tags, but "
+                f"{type(metric).__name__} needs probabilities. Use a metric of ids, such as "
+                "'accuracy' or keras.metrics.MeanIoU."
+            )
+
     def _divisor(self, mask):
         """Returns this replica's part of the divisor of the loss; `None` for its sentences."""
         if self.reduction == "sum":
@@ -83,7 +102,9 @@ def checked_tags(y, emissions, mask):
 
     Tag ids become int32 `[B, T]`, probabilities float32 `[B, T, K]`, and sets bool `[B, T, K]`.
     """
-    if has_tag_values(y):
+    # Keras traces one function of unknown rank for ids and, later, one-hot rows of the same dtype.
+    rank_is_known = getattr(getattr(y, "shape", None), "rank", 0) is not None
+    if rank_is_known and has_tag_values(y):
         return checked_tag_values("y", y, emissions.shape, mask)
     return checked_y(y, mask.shape, "[B, T]", emissions.shape[-1], mask)
 
