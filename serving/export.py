@@ -184,7 +184,8 @@ def say(options, written, remarks):
         print("The export has no warm-up requests, which need tensorflow-serving-api.")
     if "default" in written.functions:
         print(f"Its inputs and outputs are described in {options.output}/README.md.")
-        print(f"Next: tfreps predict {shlex.quote(options.output)} TEXT")
+        folder = shlex.quote(options.output)
+        print(f"Next: tfreps predict {folder} TEXT, or tfreps serve {folder}")
     else:
         print("It reads token ids only. Give --vocabulary FILE for an export that reads text.")
         print(f"Its inputs and outputs are described in {options.output}/README.md.")

@@ -46,7 +46,10 @@ def test_a_run_folder(exported_elmo):
     out = (exported_elmo / "printed.txt").read_text(encoding="utf-8")
     assert "default, tokens, character_ids, vectors, initial_states, score (serving" in out
     assert "Note: Each sentence starts from the stored state after a fixed sentence (`init" in out
-    assert f"Next: tfreps predict {base} TEXT\n" in out and f"{base}/README.md" in out
+    assert (
+        f"Next: tfreps predict {base} TEXT, or tfreps serve {base}\n" in out
+        and f"{base}/README.md" in out
+    )
     assert versions_of(base) == [1]
 
 
