@@ -99,7 +99,7 @@ def test_arguments_are_attributes_are_the_config(name):
 
 # Sizes that may be 0, and integers that are no sizes or that another option makes effective.
 MAY_BE_ZERO = {"num_highways", "num_sentence_nodes", "num_frozen_words", "num_segments"}
-MAY_BE_ZERO |= {"num_sampled"}
+MAY_BE_ZERO |= {"num_sampled", "bigram_dim"}
 OTHER_INTEGERS = {"seed", "unknown_id", "padding_id", "start_id", "separator_id"}
 OTHER_INTEGERS |= {"sentence_start_id", "sentence_end_id", "max_characters", "batch_size"}
 OTHER_INTEGERS |= {"character_units", "character_projection_dim"}

@@ -192,14 +192,15 @@ MIX = Command(
     "Draws with which weights trained models mix the layers of a biLM.",
     {
         "runs": Option(
-            str, None, "Run folders of taggers or classifiers that were trained with --elmo, or "
-            "with --train-vectors of several layers. The bars of a layer show its share in each "
+            str, None, "Run folders of taggers or classifiers that were trained with a biLM, or "
+            "with its stored vectors of several layers. The bars of a layer show its share in each "
             "model. The shares of a model sum to 1.", many=True, required=True, metavar="DIR",
         )
     },
     [OUTPUT],
     (
-        "tfreps plot mix runs/ner runs/pos runs/reviews --output mix.png",
+        "tfreps plot mix runs/ner --output mix.png",
+        "tfreps plot mix runs/ner runs/pos runs/reviews --output mixes.png",
         "tfreps plot mix runs/ner --output mix.png --tensorboard runs/ner/logs",
     ),
 )  # fmt: skip

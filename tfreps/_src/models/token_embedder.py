@@ -72,8 +72,9 @@ class TokenEmbedder(WholeModel, keras.Model):
         vector_dim: int. Width of the precomputed vectors. Defaults to 0.
         dropout: float in [0, 1). Dropout rate of the concatenated vectors, and of whole pairs of
             tokens. Defaults to 0.0.
-        word_dropout: float in [0, 1). Rate at which whole word vectors are dropped in training, so
-            that a model learns to use the context of a word. Defaults to 0.0.
+        word_dropout: float in [0, 1). Rate at which whole word vectors become zero in training, so
+            that a model learns to use the context of a word. The other word vectors are not scaled.
+            Defaults to 0.0.
 
     Call arguments:
         features: dict, such as the output of `tfreps.text.TokenIndexer`, with those of the
@@ -95,7 +96,7 @@ class TokenEmbedder(WholeModel, keras.Model):
         tf.errors.InvalidArgumentError: If an id is out of range.
 
     Reference: Lample et al., 2016 (words and characters); Peters et al., 2018, section 3.3; Iyyer
-    et al., 2015, "Deep Unordered Composition Rivals Syntactic Methods" (word dropout).
+    et al., 2015 (word dropout).
 
     Example:
     >>> embedder = TokenEmbedder(vocabulary_size=9, embedding_dim=4)
@@ -161,9 +162,8 @@ class TokenEmbedder(WholeModel, keras.Model):
                 name = "frozen_word_embeddings"
                 self.frozen_word_embeddings = self._table(name, num_frozen_words, False, "zeros")
             if word_dropout:
-                shape = None, None, 1  # drops all numbers of a vector together
                 self.drop_words = keras.layers.Dropout(
-                    word_dropout, noise_shape=shape, dtype="float32", name="drop_words"
+                    word_dropout, dtype="float32", name="drop_words"
                 )
             widths.append(embedding_dim)
         if bigram_dim:
@@ -202,7 +202,9 @@ class TokenEmbedder(WholeModel, keras.Model):
             check_shape("mask", mask, ids.shape, "[B, T]")
             words = self._word_vectors(ids)
             if self.word_dropout:
-                words = self.drop_words(words, training=training)
+                # Kept vectors are not scaled: a word must look the same in training and after it.
+                kept = self.drop_words(tf.ones_like(words[..., :1]), training=training)
+                words = tf.where(kept > 0, words, 0.0)
             parts.append(words)
         if self.bigram_dim:
             pairs = {"token_ids": ids, "mask": mask}
@@ -366,6 +368,7 @@ def _check(model):
         check_integers(1, vocabulary_size=model.vocabulary_size, embedding_dim=model.embedding_dim)
     check_frozen_words(model.num_frozen_words, model.vocabulary_size or 0)
     check_integers(0, bigram_dim=model.bigram_dim)
+    check_integers(1, num_bigram_buckets=model.num_bigram_buckets)
     if model.bigram_dim and model.vocabulary_size is None:
         raise ValueError(
             f"`bigram_dim` needs a `vocabulary_size`; got {model.bigram_dim} and no "
