@@ -44,7 +44,7 @@ def paired_tests(
     - Approximate randomization (Noreen, 1989; Yeh, 2000). In a sample, the outputs of the two
       systems are swapped in each sentence with probability 1/2. The two-sided p-value is
 
-          p = (1 + samples with |d| >= |d of the original outputs|) / (1 + samples)
+          p = (1 + samples with abs(d) >= abs(d of the original outputs)) / (1 + samples)
 
     Both tests take sentences as independent, and measure only the variation that comes from the
     choice of test sentences. They do not measure how the scores vary over random seeds of training.
