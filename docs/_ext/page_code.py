@@ -6,7 +6,7 @@
 All blocks of a page run in one temporary folder, with all seeds set. `:hide-output:` runs a block
 without showing its output, `:hide:` without showing the block either, and `:figure: TEXT` describes
 the figures that a block draws with matplotlib. The code of a block with `:from: FILE NAME ...` is
-that of these functions, classes or constants of by_hand/FILE, or of the whole file without names.
+that of these functions, classes or constants of by_hand/FILE.
 Code that cannot run here (old libraries, other machines) is in an ordinary block. Two processes run
 the pages, and each takes the next page when it has finished one; what they write is in images/run.
 The functions above the directive do not need Sphinx: tests/docs/ runs the same blocks with them.
@@ -55,19 +55,13 @@ def code_of(options, content):
 
 
 def from_file(file, *names):
-    """Returns the code of a file of by_hand/: of the given functions, classes and constants only.
-
-    Without names, it returns the whole file but its docstring.
-    """
+    """Returns the code of the given functions, classes and constants of a file of by_hand/."""
     text = (BY_HAND / file).read_text(encoding="utf-8")
-    parts = {}  # name -> lines of a statement
-    for number, part in enumerate(ast.parse(text).body):
-        first = min([part.lineno, *(d.lineno for d in getattr(part, "decorator_list", []))])
-        lines = "\n".join(text.splitlines()[first - 1 : part.end_lineno])
+    parts = {}  # name -> code of a statement
+    for part in ast.parse(text).body:
         target = part.targets[0] if isinstance(part, ast.Assign) else part
-        parts[getattr(target, "name", getattr(target, "id", number))] = lines
-    if not names:
-        return text.split('"""\n', 1)[1].strip("\n") + "\n"
+        name = getattr(target, "name", getattr(target, "id", None))
+        parts[name] = ast.get_source_segment(text, part)
     return "\n\n\n".join(parts[name] for name in names) + "\n"
 
 

@@ -85,7 +85,7 @@ def test_pages_run(path):
 
 
 def test_code_of_a_file(tmp_path, monkeypatch):
-    """A block shows and runs the named parts of a file, or all of it."""
+    """A block shows and runs the named parts of a file."""
     code = '"""Docstring."""\n\nSIZE = 2\n\n\ndef twice(x):\n    return SIZE * x\n\n\nOTHER = 1\n'
     (tmp_path / "sums.py").write_text(code)
     monkeypatch.setattr(page_code, "BY_HAND", tmp_path)
@@ -93,7 +93,6 @@ def test_code_of_a_file(tmp_path, monkeypatch):
     (_, included, _), (_, written, line) = page_code.blocks(text)
     assert (written, line) == ("twice(4)\n", 6)
     assert included == "SIZE = 2\n\n\ndef twice(x):\n    return SIZE * x\n"
-    assert page_code.from_file("sums.py") == code.partition("\n\n")[2]
     session = page_code.PageSession("page")
     with session.folder:
         session.run("run-python", included)

@@ -369,17 +369,13 @@ def _check(model):
     check_frozen_words(model.num_frozen_words, model.vocabulary_size or 0)
     check_integers(0, bigram_dim=model.bigram_dim)
     check_integers(1, num_bigram_buckets=model.num_bigram_buckets)
-    if model.bigram_dim and model.vocabulary_size is None:
-        raise ValueError(
-            f"`bigram_dim` needs a `vocabulary_size`; got {model.bigram_dim} and no "
-            "`vocabulary_size`. Pass both or neither."
-        )
     check_dropout(dropout=model.dropout, word_dropout=model.word_dropout)
-    if model.word_dropout and model.vocabulary_size is None:
-        raise ValueError(
-            f"`word_dropout` needs a `vocabulary_size`; got {model.word_dropout} and no "
-            "`vocabulary_size`. Pass both or neither."
-        )
+    for name in ("bigram_dim", "word_dropout"):
+        if getattr(model, name) and model.vocabulary_size is None:
+            raise ValueError(
+                f"`{name}` needs a `vocabulary_size`; got {getattr(model, name)} and no "
+                "`vocabulary_size`. Pass both or neither."
+            )
     _check_elmo(model)
 
 
