@@ -30,7 +30,11 @@ PARTS = {
     "--validation {data}/resume_ner/dev.char.bmes --test {data}/resume_ner/test.char.bmes "
     "--scheme bmes --tokens characters",
     "HMM": "train-hmm RESUME_NER --run {run}",
-    "NER": "train-tagger RESUME_NER --constrain decode RUN",
+    "DEFAULT_NER": "train-tagger RESUME_NER RUN",
+    "NER": "DEFAULT_NER --config none --constrain decode",
+    "WEIBO": "--train {data}/weibo/train.all.bmes --validation {data}/weibo/dev.all.bmes "
+    "--scheme bmes --tokens characters",
+    "WEIBO_NER": "train-tagger WEIBO RUN",
     "CONLL": "train-tagger --train {data}/conll2003/eng.train "
     "--validation {data}/conll2003/eng.testa --scheme bioes RUN",
     "MR": "train-classifier --train {data}/mr/train.tsv --validation {data}/mr/dev.tsv RUN",
@@ -83,13 +87,24 @@ resume_ner
 3 | BiLSTM+CRF | NER --encoder bilstm
 3 | BiLSTM+CRF, linear features | NER --encoder bilstm LINEAR --min-count 2 --set decay=0.93 \
     --epochs 20 --set ema_momentum=0.99
+3 | BiLSTM+CRF, defaults | DEFAULT_NER
+3 | BiGRU+CRF, defaults | DEFAULT_NER --encoder bigru
+3 | LAC's encoder+CRF | DEFAULT_NER --init lac
 3 | S-LSTM | NER --encoder slstm --units 300 --no-use-crf
 3 | S-LSTM+CRF | NER --encoder slstm --units 300
 1 | BERT+CRF, from scratch | NER BERT SCRATCH
 3 | BERT+CRF | NER BERT
 3 | BERT+CRF, linear features | NER BERT LINEAR
 3 | BERT+CRF, linear features, averaged weights | NER BERT LINEAR AVERAGED
+weibo
+1 | HMM, add-k tuned on validation data | train-hmm WEIBO --run {run}
+3 | CRF on character features | WEIBO_NER --encoder linear --learning-rate 0.01
+3 | BiLSTM+CRF, without a recipe | WEIBO_NER --config none
+3 | BiLSTM+CRF, defaults | WEIBO_NER
+3 | BiGRU+CRF, defaults | WEIBO_NER --encoder bigru
+3 | LAC's encoder+CRF | WEIBO_NER --init lac
 conll2003
+3 | BiLSTM+CRF, characters, defaults | CONLL --tokens treebank
 3 | BiLSTM+CRF, characters | CONLL --config bilstm_vectors
 3 | BiLSTM+CRF, characters, GloVe | CONLL --config bilstm_vectors GLOVE
 3 | S-LSTM+CRF, characters, GloVe | CONLL --config slstm_vectors GLOVE
@@ -188,6 +203,10 @@ COLUMNS = {
         "token R": ("test", "weighted", "recall"),
         "token F1": ("test", "weighted", "f1"),
         "entity F1": ("test", "spans", "micro", "f1"),
+    },
+    "weibo": {
+        "accuracy": ("validation", "accuracy"),
+        "entity F1": ("validation", "spans", "micro", "f1"),
     },
     "conll2003": {
         "accuracy": ("validation", "accuracy"),

@@ -10,7 +10,7 @@ import pathlib
 
 from tfreps import data, tags
 from tfreps._src.cli import bilm_options, tagged_files
-from tfreps._src.cli.command import Command, Group
+from tfreps._src.cli.command import Command, DefaultRecipe, Group
 from tfreps._src.cli.options import Option
 from tfreps._src.text.tags.tag_set import possible_names
 from tfreps._src.text.tokenizers import TOKENIZERS
@@ -44,6 +44,19 @@ HEAD = {
         above=0, excludes="no_use_crf",
     ),
 }  # fmt: skip
+
+
+def choose_recipe(options):
+    """Returns the name of the recipe for a tagger, or `None`.
+
+    The recipe is for recurrent encoders whose word vectors are learned from the training data
+    alone.
+    """
+    others = options.vectors, options.elmo, options.elmo_weights, options.train_vectors
+    is_own = not any([*others, options.init, options.no_words])
+    return "bilstm" if is_own and options.encoder in ("bilstm", "bigru") else None
+
+
 COMMAND = Command(
     "train-tagger",
     __doc__,
@@ -59,6 +72,9 @@ COMMAND = Command(
         "tfreps train-tagger --run runs/ner --resume",
     ),
     recipes=pathlib.Path(__file__).with_name("recipes") / "train-tagger",
+    default_recipe=DefaultRecipe(
+        choose_recipe, "bilstm for the encoders bilstm and bigru without pre-trained vectors"
+    ),
     flags=bilm_options.FLAGS,
 )
 

@@ -20,7 +20,7 @@ from tfreps._src.cli.command_help import (
     value_name,
     value_words,
 )
-from tfreps._src.cli.option_rules import Term, check_rules
+from tfreps._src.cli.option_rules import Term, check_rules, unused_options
 from tfreps._src.cli.options import (
     ADVANCED,
     COMMON,
@@ -39,6 +39,7 @@ from tfreps._src.files.json_files import read_json
 
 # Options that a resumed run does not inherit.
 OF_A_COMMAND = "run", "resume", "overwrite", "time_limit_minutes"
+NO_RECIPE = "none"  # value of --config with which the default recipe is not used
 
 
 class Group(NamedTuple):
@@ -47,6 +48,13 @@ class Group(NamedTuple):
     title: str
     about: str
     options: dict[str, Option]
+
+
+class DefaultRecipe(NamedTuple):
+    """Recipe that a command uses if neither --config is given nor a run is resumed."""
+
+    choose: Callable[[argparse.Namespace], str | None]  # from the options to the name of a recipe
+    about: str  # end of the sentence "Defaults to" in the help of --config
 
 
 class Command:
@@ -65,6 +73,8 @@ class Command:
         examples: tuple of str. Commands shown at the start of the help.
         usage: str. Usage line. If `None`, it has the arguments and the required options.
         recipes: path of a folder of JSON files that `--config` accepts by name, or `None`.
+        default_recipe: `DefaultRecipe`, or `None`. Values of this recipe that the given options
+            exclude are left out, and `--config none` turns the recipe off.
         either: tuple of names of options that exclude each other. If one of them is given, the
             values of all of them in the resumed run are ignored.
         flags: dict that maps further argument names of the library to flags. Error messages of the
@@ -85,7 +95,8 @@ class Command:
     def __init__(
         self, name: str, about: str | None, arguments: dict[str, Option], groups: Iterable[Group],
         examples: tuple[str, ...] = (), *, usage: str | None = None,
-        recipes: pathlib.Path | None = None, either: tuple[str, ...] = (),
+        recipes: pathlib.Path | None = None, default_recipe: DefaultRecipe | None = None,
+        either: tuple[str, ...] = (),
         flags: dict[str, str] | None = None,
         tensorflow: bool | Callable[[argparse.Namespace], bool] = True,
     ):  # fmt: skip
@@ -98,6 +109,7 @@ class Command:
         self.recipes = (
             {path.stem: path for path in sorted(recipes.glob("*.json"))} if recipes else {}
         )
+        self.default_recipe = default_recipe
         self.either = either
         self.tensorflow = tensorflow
         self.options = {n: option for group in self.groups for n, option in group.options.items()}
@@ -148,14 +160,26 @@ class Command:
         error of `argparse`, SystemExit is raised.
         """
         argv = sys.argv[1:] if argv is None else list(argv)
-        given = self._given(argv)
+        given, takes_default = self._given(argv)
+        options = self._parsed(argv, given)
+        name = self.default_recipe.choose(options) if takes_default else None
+        if name:
+            recipe = self._read_config(name)
+            unused = unused_options(self._parsed(argv, {**recipe, **given}), self.options)
+            recipe = {key: value for key, value in recipe.items() if key not in unused}
+            options = self._parsed(argv, {**recipe, **given})
+            print(f"Using the recipe {name}. To train without it, add --config {NO_RECIPE}.")
+        self.check(options)
+        return options
+
+    def _parsed(self, argv, given):
+        """Parses `argv`. The values of the dict `given` replace the defaults of the options."""
         parser = self.parser(given)
         self._check_flags(parser, argv)
         # Before Python 3.13, `parse_intermixed_args` may read arguments after `--` as options.
         options = parser.parse_args(argv) if "--" in argv else parser.parse_intermixed_args(argv)
         for name in "config", "set":
             vars(options).pop(name, None)
-        self.check(options)
         return options
 
     def check(self, options) -> None:
@@ -265,6 +289,8 @@ class Command:
         group.add_argument("--help-all", action=Show, text=text, help="Show all options and exit.")
         names = f", or the name of a recipe ({', '.join(self.recipes)})" if self.recipes else ""
         about = f"JSON file with options{names}. Flags override it."
+        if self.default_recipe:
+            about += f" Defaults to {self.default_recipe.about}; {NO_RECIPE} turns the recipe off."
         group.add_argument("--config", metavar="FILE", help=about)
         if self.keys:
             about = (
@@ -352,7 +378,8 @@ class Command:
         """Returns a dict of the options that are given without flags.
 
         These are the options in the file --config, in --set, and in the run to resume. --set
-        overrides --config, which overrides the run.
+        overrides --config, which overrides the run. A second value says whether the default recipe
+        may be used.
         """
         first = Parser(prog=f"tfreps {self.name}", add_help=False, allow_abbrev=False)
         first.add_argument("--config")
@@ -362,7 +389,8 @@ class Command:
             first.add_argument("--run")
             first.add_argument("--resume", action="store_true")
         now, given = vars(first.parse_known_args(argv)[0]), {}
-        if now["config"] is not None:
+        takes_default = self.default_recipe is not None and now["config"] is None
+        if now["config"] is not None and (now["config"] != NO_RECIPE or not self.default_recipe):
             given = self._read_config(now["config"])
         for setting in now.get("set") or []:
             key, equals, value = setting.partition("=")
@@ -376,7 +404,8 @@ class Command:
             if any(name in given or as_flag(name) in _flags_of(argv) for name in self.either):
                 earlier = {n: value for n, value in earlier.items() if n not in self.either}
             given = {**earlier, **given}
-        return given
+            takes_default = takes_default and not earlier
+        return given, takes_default
 
     def _earlier(self, path):
         """Reads the options of the run to resume from `path`, the options.json of the run.
