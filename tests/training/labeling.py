@@ -116,11 +116,9 @@ def write_labeled(folder, sizes=(320, 60, 60)):
 
 
 def train_tagger(files, run, *more, sizes=SMALL):
+    more = [*map(str, more), "--run", str(run)]
     scheme = [] if "--scheme" in more else ["--scheme", "bio"]
-    assert (
-        main(["train-tagger", *files, *scheme, *sizes, *FAST, *map(str, more), "--run", str(run)])
-        == 0
-    )
+    assert main(["train-tagger", *files, *scheme, "--config", "none", *sizes, *FAST, *more]) == 0
     return run
 
 

@@ -16,7 +16,8 @@ from tests.conftest import CHECKOUT
 from tests.training import bert_corpus, labeling, pretraining
 
 # Dropout 0, because its random numbers depend on the number of replicas.
-LABELING = ["--encoder", "bilstm", "--units", "8", "--embedding-dim", "6", "--dropout", "0"]
+LABELING = ["--config", "none", "--encoder", "bilstm", "--units", "8"]
+LABELING += ["--embedding-dim", "6", "--dropout", "0"]
 LABELING += ["--batch-size", "7", "--checkpoint-every", "5", "--learning-rate", "0.01"]
 MIRRORED = """
 import sys

@@ -390,7 +390,7 @@ class Command:
             first.add_argument("--resume", action="store_true")
         now, given = vars(first.parse_known_args(argv)[0]), {}
         takes_default = self.default_recipe is not None and now["config"] is None
-        if now["config"] is not None and (now["config"] != NO_RECIPE or not self.default_recipe):
+        if now["config"] not in (None, NO_RECIPE):
             given = self._read_config(now["config"])
         for setting in now.get("set") or []:
             key, equals, value = setting.partition("=")
