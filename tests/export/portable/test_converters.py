@@ -1,10 +1,12 @@
-"""Nodes of ONNX models that OpenVINO reads wrongly are replaced; the outputs stay equal."""
+"""Large weights are stored as they are, and what OpenVINO reads wrongly is replaced."""
 
+import keras
 import numpy as np
 import pytest
 
 from tests.closeness import assert_close
-from tfreps._src.export.portable.converters import _adapt_for_openvino
+from tfreps._src.export.portable.converters import _adapt_for_openvino, convert
+from tfreps._src.export.portable.model_file import _portable
 
 
 def example():
@@ -70,3 +72,40 @@ def test_three_forms(engine):
     kinds = [node.op_type for node in model.graph.node[-1].attribute[0].g.node]
     assert kinds == ["Sqrt", "Pow", "Add", "Identity", "Identity"]
     assert [each.name for each in model.graph.initializer] == ["steps", "minus_half"]
+
+
+class TiedProducts(keras.layers.Layer):
+    """Multiplies `x` by the first rows of a kernel, by its transposition, and adds a bias."""
+
+    def build(self, input_shape):
+        self.kernel = self.add_weight(shape=[256, 128], initializer="normal", name="kernel")
+        self.bias = self.add_weight(shape=[256], initializer="normal", name="bias")
+        self.unused = self.add_weight(shape=[130, 130], initializer="normal", name="unused")
+
+    def call(self, x):
+        return keras.ops.matmul(x @ self.kernel[:128], keras.ops.transpose(self.kernel)) + self.bias
+
+
+def test_large_weights_are_initializers():
+    """Rows and the transposition of a weight are computed once; unused weights are left out."""
+    onnx = pytest.importorskip("onnx")
+    pytest.importorskip("tf2onnx")
+    keras.utils.set_random_seed(1)
+    layer = TiedProducts()
+    x = keras.Input([128], name="x")
+    model = keras.Model(x, layer(x))
+    written = onnx.load_from_string(convert("onnx", _portable(model), [model]))
+    assert [node.op_type for node in written.graph.node if node.op_type != "Identity"] == [
+        *("MatMul", "MatMul", "Add")
+    ]
+    assert [each.name for each in written.graph.input] == ["x"]
+    stored = [onnx.numpy_helper.to_array(each) for each in written.graph.initializer]
+    kernel, bias = layer.kernel.numpy(), layer.bias.numpy()
+    expected = [bias, kernel[:128], kernel.T]
+    assert len(stored) == 3
+    for value, own in zip(sorted(stored, key=np.size), expected, strict=True):
+        np.testing.assert_array_equal(value, own)
+    given = np.random.default_rng(0).normal(size=[5, 128]).astype("float32")
+    result = outputs(written, given, "onnxruntime")
+    wide = (given.astype("float64") @ kernel[:128]) @ kernel.T + bias
+    assert_close(result, wide, terms=256)  # sums of 128 terms, which are sums of 128 terms

@@ -16,6 +16,7 @@ from tfreps._src.layers.ops.portable import portable_graph
 
 OPSET = 18  # version of the ONNX operator set
 LAYER_NORMS = 17  # first operator set with LayerNormalization
+LARGE = 2**14  # smallest number of values of a matrix that is not copied during conversion
 MINUS_HALF = "minus_half"  # name of a constant
 PACKAGES = {"onnx": ("tf2onnx", "onnxruntime"), "litert": ("ai_edge_litert",)}
 
@@ -62,21 +63,68 @@ def in_float32(models: Sequence[keras.Model]) -> Iterator[None]:
 def _to_onnx(model, models, opset):
     import tf2onnx
 
-    names = list(model.specs)
-    run = _with_constants(model, models)
-    function = tf.function(
-        lambda *inputs: run(**dict(zip(names, inputs, strict=True))), autograph=False
-    )
+    names, weights = list(model.specs), _weights_of(models)
+    small = [pair for pair in weights if not _is_large(pair[1])]
+    large = {f"weight_{n}": pair for n, pair in enumerate(weights) if _is_large(pair[1])}
+
+    # tf2onnx copies constants many times, 22 GB for BERT base. Therefore, large weights are inputs
+    # while the graph is converted.
+    def run(*inputs):
+        given = zip([variable for variable, _ in large.values()], inputs[len(names) :], strict=True)
+        values = [*_as_constants(small), *given]
+        return _call(model, values, dict(zip(names, inputs, strict=False)))
+
+    specs = [tf.TensorSpec(value.shape, value.dtype, name) for name, (_, value) in large.items()]
     # In eager mode, lookup tables add None to this collection, and TensorFlow would log a warning.
     initializers = tf.compat.v1.get_collection_ref(tf.compat.v1.GraphKeys.TABLE_INITIALIZERS)
     initializers[:] = [each for each in initializers if each is not None]
-    specs = list(model.specs.values())
     rewriters = [_without_products, *([with_layer_norms] if opset >= LAYER_NORMS else [])]
     found, _ = tf2onnx.convert.from_function(
-        function, input_signature=specs, opset=opset, custom_rewriter=rewriters
+        tf.function(run, autograph=False),
+        input_signature=[*model.specs.values(), *specs],
+        opset=opset,
+        custom_rewriter=rewriters,
     )
+    _store_weights(found.graph, {name: value for name, (_, value) in large.items()}, opset)
     _adapt_for_openvino(found.graph)
     return found.SerializeToString()
+
+
+def _store_weights(graph, weights, opset):
+    """Turns the inputs of a graph with the names of `weights` into initializers.
+
+    Nodes that compute only with initializers, such as the transposition of a weight, are replaced
+    by their results.
+    """
+    from onnx import numpy_helper
+    from onnx.reference import ReferenceEvaluator
+
+    constants = {each.name: each for each in graph.initializer}
+    constants |= {name: numpy_helper.from_array(value, name) for name, value in weights.items()}
+    outputs, nodes = {each.name for each in graph.output}, []
+    for node in graph.node:
+        is_constant = all(name in constants for name in node.input) and not _bodies_of(node)
+        if not is_constant or outputs.intersection(node.output):
+            nodes.append(node)
+            continue
+        given = {name: numpy_helper.to_array(constants[name]) for name in node.input}
+        results = ReferenceEvaluator(node, opsets={"": opset}).run(None, given)
+        for name, result in zip(node.output, results, strict=True):
+            constants[name] = numpy_helper.from_array(np.asarray(result), name)
+    _replace_items(graph.node, nodes)
+    _replace_items(graph.input, [each for each in graph.input if each.name not in weights])
+    used = {name for each in [graph, *_bodies(graph)] for node in each.node for name in node.input}
+    _replace_items(graph.initializer, [each for name, each in constants.items() if name in used])
+
+
+def _replace_items(field, items):
+    items = list(items)
+    del field[:]
+    field.extend(items)
+
+
+def _is_large(value):
+    return value.ndim == 2 and value.size >= LARGE
 
 
 def _without_products(graph, operations):
@@ -125,10 +173,13 @@ def _adapt_for_openvino(graph):
 
 def _bodies(graph):
     """Yields the graphs in the attributes of the nodes of a graph, such as the bodies of loops."""
-    for body in (attribute.g for node in graph.node for attribute in node.attribute):
-        if body.node:
-            yield body
-            yield from _bodies(body)
+    for body in (body for node in graph.node for body in _bodies_of(node)):
+        yield body
+        yield from _bodies(body)
+
+
+def _bodies_of(node):
+    return [attribute.g for attribute in node.attribute if attribute.g.node]
 
 
 def _replace(node, kind, *inputs):
@@ -139,25 +190,30 @@ def _replace(node, kind, *inputs):
 
 
 def _to_litert(model, models):
-    function = tf.function(_with_constants(model, models), autograph=False)
+    weights = _weights_of(models)
+    function = tf.function(
+        lambda **inputs: _call(model, _as_constants(weights), inputs), autograph=False
+    )
     concrete = function.get_concrete_function(**model.specs)
     converter = tf.lite.TFLiteConverter.from_concrete_functions([concrete], tf.Module())
     converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS]
     return converter.convert()
 
 
-def _with_constants(model, models):
-    """Returns a function that computes the outputs of a model, with the weights as constants.
-
-    The function takes the inputs of the `PortableModel` `model` as keyword arguments, and returns
-    a dict of its outputs. `models` are the Keras models that contain the weights.
-    """
+def _weights_of(models):
+    """Returns pairs of a variable and its value for the Keras models that contain the weights."""
     variables: dict[int, Any] = {id(v): v for inner in models for v in inner.variables}
-    values = [(variable, np.asarray(variable)) for variable in variables.values()]
+    return [(variable, np.asarray(variable)) for variable in variables.values()]
 
-    def run(**inputs):
-        constants = [(variable, tf.constant(value)) for variable, value in values]
-        with portable_graph(), keras.StatelessScope(state_mapping=constants):
-            return model.function(inputs)
 
-    return run
+def _as_constants(weights):
+    return [(variable, tf.constant(value)) for variable, value in weights]
+
+
+def _call(model, values, inputs):
+    """Returns a dict of the outputs of the `PortableModel` `model` for a dict of its inputs.
+
+    `values` are pairs of a variable and the tensor that is used instead of it.
+    """
+    with portable_graph(), keras.StatelessScope(state_mapping=values):
+        return model.function(inputs)
