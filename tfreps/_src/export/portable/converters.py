@@ -16,7 +16,7 @@ from tfreps._src.layers.ops.portable import portable_graph
 
 OPSET = 18  # version of the ONNX operator set
 LAYER_NORMS = 17  # first operator set with LayerNormalization
-LARGE = 2**14  # smallest number of values of a matrix that is not copied during conversion
+LARGE = 2**14  # smallest number of values of a large matrix
 MINUS_HALF = "minus_half"  # name of a constant
 PACKAGES = {"onnx": ("tf2onnx", "onnxruntime"), "litert": ("ai_edge_litert",)}
 
@@ -63,18 +63,17 @@ def in_float32(models: Sequence[keras.Model]) -> Iterator[None]:
 def _to_onnx(model, models, opset):
     import tf2onnx
 
-    names, weights = list(model.specs), _weights_of(models)
-    small = [pair for pair in weights if not _is_large(pair[1])]
-    large = {f"weight_{n}": pair for n, pair in enumerate(weights) if _is_large(pair[1])}
+    small, large = _weights_of(models)
+    names, weights = list(model.specs), {f"weight_{n}": pair for n, pair in enumerate(large)}
 
     # tf2onnx copies constants many times, 22 GB for BERT base. Therefore, large weights are inputs
     # while the graph is converted.
     def run(*inputs):
-        given = zip([variable for variable, _ in large.values()], inputs[len(names) :], strict=True)
+        given = zip([variable for variable, _ in large], inputs[len(names) :], strict=True)
         values = [*_as_constants(small), *given]
         return _call(model, values, dict(zip(names, inputs, strict=False)))
 
-    specs = [tf.TensorSpec(value.shape, value.dtype, name) for name, (_, value) in large.items()]
+    specs = [tf.TensorSpec(value.shape, value.dtype, name) for name, (_, value) in weights.items()]
     # In eager mode, lookup tables add None to this collection, and TensorFlow would log a warning.
     initializers = tf.compat.v1.get_collection_ref(tf.compat.v1.GraphKeys.TABLE_INITIALIZERS)
     initializers[:] = [each for each in initializers if each is not None]
@@ -85,7 +84,7 @@ def _to_onnx(model, models, opset):
         opset=opset,
         custom_rewriter=rewriters,
     )
-    _store_weights(found.graph, {name: value for name, (_, value) in large.items()}, opset)
+    _store_weights(found.graph, {name: value for name, (_, value) in weights.items()}, opset)
     _adapt_for_openvino(found.graph)
     return found.SerializeToString()
 
@@ -121,10 +120,6 @@ def _replace_items(field, items):
     items = list(items)
     del field[:]
     field.extend(items)
-
-
-def _is_large(value):
-    return value.ndim == 2 and value.size >= LARGE
 
 
 def _without_products(graph, operations):
@@ -190,20 +185,29 @@ def _replace(node, kind, *inputs):
 
 
 def _to_litert(model, models):
-    weights = _weights_of(models)
-    function = tf.function(
-        lambda **inputs: _call(model, _as_constants(weights), inputs), autograph=False
-    )
-    concrete = function.get_concrete_function(**model.specs)
-    converter = tf.lite.TFLiteConverter.from_concrete_functions([concrete], tf.Module())
+    small, large = _weights_of(models)
+    module = tf.Module()
+    module.weights = [tf.Variable(value) for _, value in large]
+
+    # The converter copies constants many times, 14 GB for BERT base, but not variables.
+    def run(**inputs):
+        variables = [variable for variable, _ in large]
+        given = zip(variables, map(tf.convert_to_tensor, module.weights), strict=True)
+        return _call(model, [*_as_constants(small), *given], inputs)
+
+    concrete = tf.function(run, autograph=False).get_concrete_function(**model.specs)
+    converter = tf.lite.TFLiteConverter.from_concrete_functions([concrete], module)
     converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS]
     return converter.convert()
 
 
 def _weights_of(models):
-    """Returns pairs of a variable and its value for the Keras models that contain the weights."""
+    """Returns two lists of pairs of a variable and its value: small weights, and large matrices."""
     variables: dict[int, Any] = {id(v): v for inner in models for v in inner.variables}
-    return [(variable, np.asarray(variable)) for variable in variables.values()]
+    weights = [(variable, np.asarray(variable)) for variable in variables.values()]
+    is_large = [value.ndim == 2 and value.size >= LARGE for _, value in weights]
+    pairs = list(zip(weights, is_large, strict=True))
+    return [pair for pair, large in pairs if not large], [pair for pair, large in pairs if large]
 
 
 def _as_constants(weights):
