@@ -1,20 +1,24 @@
 """Compares taggers or classifiers on the same data, and tests whether they differ.
 
 Each run is compared with the first one by two significance tests: a paired bootstrap and
-approximate randomization, which draw random samples of the sentences or texts. The tests do not
-cover how much the metrics vary between random seeds: train with --seeds to measure this. The files
-are read with the options of the first run's training data unless flags override them.
+approximate randomization, which draw random samples of the sentences or texts. A folder with the
+runs of several seeds, from --seeds, is one method: its metrics are means over the seeds, which the
+tests compare, with the standard deviation over the seeds. The tests do not cover how much the
+metrics would change with other seeds. The files are read with the options of the first run's
+training data unless flags override them.
 """
 
 import json
 import os
+import pathlib
 
 from tfreps._src.cli.command import Command, Group
 from tfreps._src.cli.options import Option, short_names
 from tfreps._src.cli.output_checks import OVERWRITE, check_output
 from tfreps._src.files.atomic_files import written_whole
 from tfreps._src.files.json_files import as_json, write_json
-from tfreps._src.runs.run_folder import run_files
+from tfreps._src.runs.run_folder import RunFolder, is_run_folder, run_files
+from tfreps._src.runs.seed_folders import seed_folder
 from tfreps.training.options import held_out
 
 JSON_LINES = ".jsonl"
@@ -23,8 +27,9 @@ COMMAND = Command(
     __doc__,
     {
         "runs": Option(
-            str, None, "Two or more taggers, or two or more classifiers: run folders and exports, "
-            "given by path, and published models, given by path, name or hf:// address.",
+            str, None, "Two or more taggers, or two or more classifiers: run folders, folders of "
+            "--seeds and exports, given by path, and published models, given by path, name or "
+            "hf:// address.",
             many=True, required=True, metavar="MODEL",
         )
     },
@@ -50,8 +55,8 @@ COMMAND = Command(
         Group("output", "Files to write.", {
             "errors": Option(
                 str, None, "File in which to write every span, or every text for classifiers, on "
-                "which at least one run is wrong: tab-separated columns, or JSON lines if the name "
-                "ends in .jsonl.", metavar="FILE",
+                "which at least one run is wrong, with a column for each run of each seed: "
+                "tab-separated columns, or JSON lines if the name ends in .jsonl.", metavar="FILE",
             ),
             "output": Option(
                 str, None, "JSON file in which to write the metrics, the confusion of each run, "
@@ -64,6 +69,7 @@ COMMAND = Command(
         "tfreps compare runs/bilstm runs/bert --data test.conll",
         "tfreps compare runs/bilstm runs/bert runs/linear --data test.conll --errors errors.tsv",
         "tfreps compare runs/cnn runs/slstm --data test.tsv --output comparison.json",
+        "tfreps compare runs/bilstm-seeds runs/slstm-seeds --data test.conll",
     ),
 )  # fmt: skip
 
@@ -76,9 +82,10 @@ def compare(options):
     from tfreps._src.reports.comparison import compare_outputs
     from tfreps._src.reports.evaluation import check_known_names
 
-    paths = short_names(options.runs)
-    check_files(options, paths)
-    models = load_all(paths)
+    methods = {name: models_at(path) for name, path in short_names(options.runs).items()}
+    check_files(options, methods)
+    check_seeds(methods)
+    models = load_all({name: next(iter(paths.values())) for name, paths in methods.items()})
     first = next(iter(models.values()))
     held_out.check_fit(options, first.is_tagger)
     trained = [model.run.options for model in models.values() if model.run is not None]
@@ -87,29 +94,59 @@ def compare(options):
     for model in models.values():
         check_known_names(model.names, examples)
     names = list(dict.fromkeys(name for model in models.values() for name in model.names))
-    outputs, scores = {}, {}
+    outputs, more = {}, {}
     for name, model in models.items():
-        outputs[name], scores[name] = predict(options, model, examples)
+        others = [*methods[name].values()][1:]
+        outputs[name], more[name] = predict_all(options, model, others, examples)
     if first.is_tagger:
         true, scheme = [x.tags for x in examples], first.scheme
     else:
         true, scheme = [[x.label] for x in examples], None
-    found = compare_outputs(true, outputs, scheme, names, options.samples, options.seed)
-    for name, more in scores.items():
-        found.results["runs"][name] |= more
+    found = compare_outputs(true, outputs, scheme, names, options.samples, options.seed, more)
+    for name, paths in methods.items():
+        if len(paths) > 1:
+            found.results["runs"][name]["seeds"] = list(paths)
     say(options, found, examples, first)
-    write_files(options, found, examples, list(models))
+    write_files(options, found, examples, model_names(methods))
 
 
-def check_files(options, paths):
+def models_at(path):
+    """Returns the paths of the models at a path under their seeds; `None` for a model alone."""
+    folder = pathlib.Path(path)
+    seeds = RunFolder.open(folder).options.get("seeds") if is_run_folder(folder) else None
+    return {seed: str(seed_folder(path, seed)) for seed in seeds} if seeds else {None: path}
+
+
+def model_names(methods):
+    """Returns the names of all models, such as `runs/seed-0`."""
+    return [
+        name if seed is None else str(seed_folder(name, seed))
+        for name, paths in methods.items()
+        for seed in paths
+    ]
+
+
+def check_seeds(methods):
+    """Raises a ValueError if there are folders with different numbers of seeds."""
+    numbers = {name: len(paths) for name, paths in methods.items() if len(paths) > 1}
+    if len(set(numbers.values())) > 1:
+        listed = ", ".join(f"{name} has {number}" for name, number in numbers.items())
+        raise ValueError(
+            f"MODEL must be folders with the same number of seeds, or single models; {listed}. "
+            "Train the missing seeds with --resume --seeds."
+        )
+
+
+def check_files(options, methods):
     """Raises a ValueError if there are fewer than two runs, or a file must not be written."""
-    if len(paths) < 2:
+    if len(methods) < 2:
         raise ValueError(
             f"MODEL must be at least two different models; got {options.runs[0]} alone. To "
             "evaluate one model, use tfreps evaluate."
         )
     read = [*options.data, *filter(None, [options.vectors])]
-    read += [file for path in paths.values() for file in run_files(path)]
+    models = [path for paths in methods.values() for path in paths.values()]
+    read += [file for path in [*options.runs, *models] for file in run_files(path)]
     for output in options.errors, options.output:
         check_output(output, options.overwrite, read)
     if options.errors and options.output:
@@ -146,6 +183,20 @@ def load_all(paths):
     return models
 
 
+def predict_all(options, model, others, examples):
+    """Returns the results of `predict` for a model and for the models of the paths `others`.
+
+    The results are a list of the outputs, and a dict from the name of each further metric to a
+    list. The models of `others` are loaded one after another, so that one is in memory at a time.
+    """
+    from tfreps import load
+
+    found = [predict(options, model, examples)]
+    found += [predict(options, load(path), examples) for path in others]
+    outputs, more = zip(*found, strict=True)
+    return list(outputs), {name: [each[name] for each in more] for name in more[0]}
+
+
 def predict(options, model, examples):
     """Returns the predicted tags of each sentence, or a list of the label of each text.
 
@@ -172,7 +223,13 @@ def say(options, found, examples, first):
 
     unit = "sentences" if first.is_tagger else "texts"
     print(f"{len(examples):,} {unit}\n\n{format_scores(found.results)}")
-    name = next(iter(found.results["runs"]))
+    runs = found.results["runs"]
+    if any("seeds" in run for run in runs.values()):
+        print(
+            "\nFor several seeds, the table shows the mean ± the sample standard deviation. The "
+            "tests compare the means."
+        )
+    name = next(iter(runs))
     for other, tests in found.results["tests"].items():
         print(f"\n{format_tests(name, other, tests)}")
     print(
@@ -184,12 +241,15 @@ def say(options, found, examples, first):
         print(f"\n{table}")
 
 
-def write_files(options, found, examples, runs):
-    """Writes the files of --errors and --output, and prints their names or how to get them."""
+def write_files(options, found, examples, models):
+    """Writes the files of --errors and --output, and prints their names or how to get them.
+
+    `models` are the names of the models, in the order of the predictions in `found.wrong`.
+    """
     if options.errors:
         with written_whole(options.errors) as file:
             is_json = options.errors.endswith(JSON_LINES)
-            file.writelines(error_lines(found.wrong, examples, runs, is_json))
+            file.writelines(error_lines(found.wrong, examples, models, is_json))
         print(f"\nWrote {options.errors}: {len(found.wrong):,} rows on which a run is wrong.")
     elif found.wrong:
         print(f"\nNext: --errors FILE writes the {len(found.wrong):,} errors, one per row.")
@@ -199,23 +259,23 @@ def write_files(options, found, examples, runs):
         print(f"Wrote {options.output}.")
 
 
-def error_lines(wrong, examples, runs, is_json):
+def error_lines(wrong, examples, models, is_json):
     """Yields the lines of the file of --errors.
 
-    `wrong` is a list of `ComparedSpan`, and `runs` are the names of the runs. In a table, a span
-    that does not exist is `(none)`, and white space in a text becomes single spaces.
+    `wrong` is a list of `ComparedSpan`, and `models` are the names of the models. In a table, a
+    span that does not exist is `(none)`, and white space in a text becomes single spaces.
     """
     from tfreps._src.reports.sentence_counts import NO_SPAN
 
     for number, span in enumerate(wrong):
         row = error_row(span, examples[span.sentence])
         if is_json:
-            row["predicted"] = dict(zip(runs, span.predicted, strict=True))
+            row["predicted"] = dict(zip(models, span.predicted, strict=True))
             yield json.dumps(row, ensure_ascii=False) + "\n"
             continue
         sentence = {name: row.pop(name) for name in ["sentence"] if name in row}
         if number == 0:
-            yield "\t".join([*row, *runs, *sentence]) + "\n"
+            yield "\t".join([*row, *models, *sentence]) + "\n"
         cells = [*row.values(), *span.predicted, *sentence.values()]
         texts = (NO_SPAN if cell is None else " ".join(str(cell).split()) for cell in cells)
         yield "\t".join(texts) + "\n"

@@ -85,7 +85,7 @@ def test_confusions_are_those_of_a_loop(scheme):
 
 
 def test_a_comparison_by_hand():
-    found = compare_outputs(TRUE, {"a": FIRST, "b": SECOND}, "bio", samples=100)
+    found = compare_outputs(TRUE, {"a": [FIRST], "b": [SECOND]}, "bio", samples=100)
     assert json.loads(json.dumps(found.results)) == found.results
     names, runs = found.results["confusion_names"], found.results["runs"]
     assert names == ["X", "Y", "Z", "(none)"]
@@ -113,7 +113,7 @@ def test_a_comparison_by_hand():
 
 def test_a_comparison_of_labels():
     true, first, second = ([[x] for x in y] for y in ("aab", "abb", "aab"))
-    found = compare_outputs(true, {"one": first, "two": second}, names=["a", "b"], samples=10)
+    found = compare_outputs(true, {"one": [first], "two": [second]}, names=["a", "b"], samples=10)
     assert found.results["confusion_names"] == ["a", "b"]
     assert found.results["runs"]["one"]["confusion"] == [[1, 1], [0, 1]]
     assert [tuple(span) for span in found.wrong] == [(1, 0, 1, "a", ["b", "a"])]
@@ -132,7 +132,7 @@ def test_a_comparison_of_labels():
 
 def test_rare_errors_are_counted_together():
     true = [[str(number)] for number in range(12)]
-    found = compare_outputs(true, {"one": [["0"]] * 12}, names=[str(n) for n in range(12)])
+    found = compare_outputs(true, {"one": [[["0"]] * 12]}, names=[str(n) for n in range(12)])
     assert format_errors(found.errors).splitlines()[-1].split() == ["other", "errors", "1"]
 
 

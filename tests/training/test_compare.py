@@ -1,6 +1,7 @@
 """Tests `tfreps compare` on models whose predictions are known, against plain loops."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -76,6 +77,49 @@ def test_errors_as_json_lines(taggers, tmp_path):
         "sentence": "slept Rome", "predicted": {"first": None, "second": "LOC"},
     }  # fmt: skip
     assert [row["true"] for row in rows] == ["PER", None, "LOC"]
+
+
+def seeds_folder(path, *runs):
+    """Returns a folder as `--seeds` writes it, with copies of the runs."""
+    from tfreps.runs import RunFolder
+
+    RunFolder.create(path, "train-tagger", {"format": "conll", "seeds": [*range(len(runs))]})
+    for seed, run in enumerate(runs):
+        shutil.copytree(run, path / f"seed-{seed}")
+    return path
+
+
+def test_folders_of_seeds(taggers, tmp_path):
+    first, second, data = taggers
+    one = seeds_folder(tmp_path / "one", first, second)
+    files = ["--errors", tmp_path / "errors.tsv", "--output", tmp_path / "c.json"]
+    out = ask("compare", one, second, "--data", data, *files, "--samples", 50)
+    assert "one     0.5833 ± 0.1179  0.6667 ± 0.0000  0.6190 ± 0.0673  0.7000 ± 0.1414\n" in out
+    assert "mean ± the sample standard deviation" in out
+    assert "errors        one  second\n" in out
+    written = json.loads((tmp_path / "c.json").read_text())
+    run = written["runs"]["one"]
+    assert run["seeds"] == [0, 1] and run["values"]["accuracy"] == [0.8, 0.6]
+    assert_close(run["std"]["accuracy"], np.std([0.8, 0.6], ddof=1))
+    assert run["confusion"] == [[1, 1, 0], [1, 3, 0], [1, 0, 0]]
+    test = written["tests"]["second"]["f1"]
+    assert_close((test["first"], test["second"]), (np.mean([2 / 3, 4 / 7]), 4 / 7))
+    lines = (tmp_path / "errors.tsv").read_text().splitlines()
+    assert lines[0].split("\t")[6:9] == ["one/seed-0", "one/seed-1", "second"]
+    assert lines[1].split("\t")[5:9] == ["PER", "LOC", "PER", "PER"]
+
+
+def test_numbers_of_seeds(taggers, tmp_path, capsys):
+    first, second, data = taggers
+    one = seeds_folder(tmp_path / "one", first, second)
+    two = seeds_folder(tmp_path / "two", first, first, second)
+    err = refused(capsys, "compare", one, two, "--data", data)
+    assert "same number of seeds, or single models; one has 2, two has 3. Train" in err
+    err = refused(capsys, "compare", one, "--data", data)
+    assert "at least two different models" in err
+    output = one / "seed-1" / "options.json"
+    err = refused(capsys, "compare", one, first, "--data", data, "--output", output, "--overwrite")
+    assert "is an input of this command" in err
 
 
 def test_classifiers(classifiers, tmp_path):

@@ -54,6 +54,12 @@ def test_a_run_for_each_seed(files, tmp_path, capsys):
         assert f1["std"] == pytest.approx(statistics.stdev(own)) and f1["max"] == max(own)
     assert not are_equal(run / "seed-3", run / "seed-1")
 
+    compared = ["compare", run, run / "seed-1", "--data", files[5], "--samples", 10]
+    ask(*compared, "--output", tmp_path / "compared.json")
+    method = json.loads((tmp_path / "compared.json").read_text())["runs"]["run"]
+    assert method["f1"] == pytest.approx(found["test"]["f1"]["mean"], rel=1e-12)
+    assert method["values"]["f1"] == pytest.approx(found["test"]["f1"]["values"], rel=1e-12)
+
     err = refused(capsys, "evaluate", run, "--data", files[5])
     assert f"contains runs of several seeds. Choose one of them, such as {run}/seed-3" in err
     err = refused(capsys, "train-tagger", "--run", run, "--resume", "--epochs", "2")

@@ -4,7 +4,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from tfreps._src.reports.paired_tests import paired_tests
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tfreps._src.reports.paired_tests import PairedTest, paired_tests
 from tfreps._src.reports.sentence_counts import (
     NO_SPAN,
     ComparedSpan,
@@ -20,7 +23,9 @@ from tfreps._src.reports.tag_reports import format_table
 from tfreps._src.text.tags.tag_schemes import Scheme
 
 MOST_ERRORS = 10  # number of kinds of errors that a table shows
-Outputs = Mapping[str, Sequence[Sequence[str]]]  # predicted tags or labels under the name of a run
+# Predicted tags or labels of each model of a run; the models differ in their random seed.
+Outputs = Mapping[str, Sequence[Sequence[Sequence[str]]]]
+Pair = tuple[str | None, str | None]  # true and predicted type; `None` if there is no such span
 TITLES = {"macro_f1": "macro F1", "f1": "F1", "auc": "AUC"}
 
 
@@ -30,14 +35,18 @@ class Comparison(NamedTuple):
     Attributes:
         results: JSON-serializable dict with the keys `runs` (the scores and the confusion of each
             run), `confusion_names` and `tests` (the `paired_tests` of each run against the first).
-        wrong: list of `ComparedSpan`. The spans that at least one run got wrong.
+            The scores of a run with several models are means over the models. The run then also
+            has `std`, the sample standard deviation of each score, and `values`, the score of each
+            model. The confusion is the sum over the models.
+        wrong: list of `ComparedSpan`. The spans that at least one model got wrong, with the
+            predictions of all models of all runs.
         errors: dict from the name of each run to a `Counter` of pairs of different true and
             predicted types; `None` stands for a span that does not exist.
     """
 
     results: dict[str, Any]
     wrong: list[ComparedSpan]
-    errors: dict[str, Counter[tuple[str | None, str | None]]]
+    errors: dict[str, Counter[Pair]]
 
 
 def compare_outputs(
@@ -47,42 +56,60 @@ def compare_outputs(
     names: Sequence[str] = (),
     samples: int = 10_000,
     seed: int = 0,
+    more: Mapping[str, Mapping[str, Sequence[float]]] | None = None,
 ) -> Comparison:
     """Compares each run with the first one, on the same sentences or texts.
+
+    A run has K models, which differ in their random seed. The tests compare the means of the scores
+    over the models: a bootstrap sample consists of the same sentences for all models, and a swap of
+    a sentence swaps the outputs of all models, in their order. A run with one model is compared as
+    if it had K equal models.
 
     Args:
         y_true: sequence of lists of str. The true tags of each sentence, or a list of one label for
             each text.
-        outputs: dict from the name of each run to its predicted tags or labels, as in `y_true`.
+        outputs: dict from the name of each run to a list with the predicted tags or labels of each
+            of its models, as in `y_true`. Runs with several models have the same number of them.
         scheme: str. The tag scheme, or `None` if the tags or labels mark no spans.
         names: sequence of str. All tags or labels; required if `scheme` is `None`.
         samples: int. Number of samples of each test. Defaults to 10,000.
         seed: int. Seed of each comparison. Defaults to 0.
+        more: dict from the name of each run to a dict of further scores, which are reported but not
+            tested: a list with the score of each model. If `None`, there are no further scores.
+            Defaults to `None`.
 
     Returns:
         `Comparison`.
     """
     count, scores = _measures(scheme, names)
     true = [units(tags, scheme) for tags in y_true]
-    found = {run: [units(tags, scheme) for tags in y_pred] for run, y_pred in outputs.items()}
-    counts = {run: count(y_true, y_pred) for run, y_pred in outputs.items()}
-    pairs = {run: confusion_pairs(true, own) for run, own in found.items()}
+    found = {
+        run: [[units(tags, scheme) for tags in y_pred] for y_pred in models]
+        for run, models in outputs.items()
+    }
+    counts = {  # [N, K, ...] each
+        run: np.stack([count(y_true, y_pred) for y_pred in models], 1)
+        for run, models in outputs.items()
+    }
+    pairs = {
+        run: _summed(confusion_pairs(true, own) for own in models) for run, models in found.items()
+    }
     kinds = _kinds(pairs.values(), scheme, names)
     first, *others = outputs
     results = {
         "runs": {
             run: {
-                **{name: float(score) for name, score in scores(own.sum(0)).items()},
+                **_spread({**scores(own.sum(0)), **(more or {}).get(run, {})}),
                 "confusion": [[pairs[run][a, b] for b in kinds] for a in kinds],
             }
             for run, own in counts.items()
         },
         "confusion_names": [NO_SPAN if kind is None else kind for kind in kinds],
         "tests": {
-            run: paired_tests(counts[first], counts[run], scores, samples, seed) for run in others
+            run: _tested(counts[first], counts[run], scores, samples, seed) for run in others
         },
     }
-    every = compared_units(true, list(found.values()))
+    every = compared_units(true, [own for models in found.values() for own in models])
     wrong = [span for span in every if any(name != span.true for name in span.predicted)]
     errors = {
         run: Counter({pair: n for pair, n in own.items() if pair[0] != pair[1]})
@@ -92,17 +119,23 @@ def compare_outputs(
 
 
 def format_scores(results: Mapping[str, Any]) -> str:
-    """Returns a table with the scores of each run; `results` is that of a `Comparison`."""
+    """Returns a table with the scores of each run; `results` is that of a `Comparison`.
+
+    Scores of a run with several models are shown as mean ± standard deviation.
+    """
     rows = {
-        run: {name: score for name, score in own.items() if name != "confusion"}
+        run: {name: score for name, score in own.items() if isinstance(score, float)}
         for run, own in results["runs"].items()
     }
+    spreads = {run: own.get("std", {}) for run, own in results["runs"].items()}
+    blank = " " * len(" ± 0.0000") if any(spreads.values()) else ""
     titles = list(dict.fromkeys(name for row in rows.values() for name in row))
     head = ["", *(TITLES.get(title, title) for title in titles)]
-    body = [
-        [run, *(f"{row[title]:.4f}" if title in row else "" for title in titles)]
-        for run, row in rows.items()
-    ]
+    body = [[run] for run in rows]
+    for line, row, std in zip(body, rows.values(), spreads.values(), strict=True):
+        for title in titles:
+            spread = f" ± {std[title]:.4f}" if title in std else blank
+            line.append(f"{row[title]:.4f}{spread}" if title in row else "")
     return format_table([head, *body])
 
 
@@ -122,14 +155,12 @@ def format_tests(first: str, second: str, tests: Mapping[str, Mapping[str, float
     return format_table([head, *body])
 
 
-def format_errors(errors: Mapping[str, Counter[tuple[str | None, str | None]]]) -> str:
+def format_errors(errors: Mapping[str, Counter[Pair]]) -> str:
     """Returns a table of the most frequent errors, or an empty string if there are no errors.
 
     `errors` is that of a `Comparison`. The errors are sorted by their number in all runs together.
     """
-    total = Counter[tuple[str | None, str | None]]()
-    for own in errors.values():
-        total.update(own)
+    total = _summed(errors.values())
     shown = sorted(total, key=lambda pair: (-total[pair], _as_words(*pair)))[:MOST_ERRORS]
     if not shown:
         return ""
@@ -147,8 +178,37 @@ def _measures(scheme: Scheme | None, names: Sequence[str]) -> tuple[Callable, Ca
     return lambda true, pred: label_counts(true, pred, names), label_scores
 
 
+def _tested(
+    ours: NDArray[Any], theirs: NDArray[Any], scores: Callable, samples: int, seed: int
+) -> dict[str, PairedTest]:
+    """Returns the `paired_tests` of the mean scores over K models, from counts `[N, K, ...]`."""
+
+    def means(sums):
+        return {name: score.mean(-1) for name, score in scores(sums).items()}
+
+    first, second = np.broadcast_arrays(ours, theirs)
+    return paired_tests(first, second, means, samples, seed)
+
+
+def _spread(scores: Mapping[str, ArrayLike]) -> dict[str, Any]:
+    """Returns the entries of a run for its scores, `[K]` each over K models, in `Comparison`."""
+    values = {name: np.asarray(own, np.float64) for name, own in scores.items()}
+    found: dict[str, Any] = {name: float(own.mean()) for name, own in values.items()}
+    if any(own.size > 1 for own in values.values()):
+        found["std"] = {name: float(own.std(ddof=1)) for name, own in values.items()}
+        found["values"] = {name: own.tolist() for name, own in values.items()}
+    return found
+
+
+def _summed(counters: Iterable[Counter[Pair]]) -> Counter[Pair]:
+    total: Counter[Pair] = Counter()
+    for own in counters:
+        total.update(own)
+    return total
+
+
 def _kinds(
-    pairs: Iterable[Mapping[tuple[str | None, str | None], int]],
+    pairs: Iterable[Mapping[Pair, int]],
     scheme: Scheme | None,
     names: Sequence[str],
 ) -> list[str | None]:

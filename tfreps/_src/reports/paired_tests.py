@@ -48,6 +48,9 @@ def paired_tests(
 
     Both tests take sentences as independent, and measure only the variation that comes from the
     choice of test sentences. They do not measure how the scores vary over random seeds of training.
+    To compare the mean scores of two methods over K seeds each, pass counts `[N, K, ...]`, and a
+    function `scores` that returns the means over K.
+
     If many systems are compared, require smaller p-values, such as 0.05 / number of comparisons.
 
     Args:
