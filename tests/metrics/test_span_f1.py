@@ -128,7 +128,7 @@ def test_only_outside_and_empty_batches():
 
 
 def test_config_is_complete():
-    metric = SpanF1(["O", "B-X"], "bio", "conlleval", "macro", name="spans")
+    metric = SpanF1(["O", "B-X"], "bio", "conlleval", "macro", "recall", name="spans")
     assert metric.get_config() == {
         "name": "spans",
         "dtype": "float32",
@@ -136,6 +136,7 @@ def test_config_is_complete():
         "scheme": "bio",
         "mode": "conlleval",
         "average": "macro",
+        "statistic": "recall",
     }
     assert round_trip(metric).get_config() == metric.get_config()
 
@@ -148,6 +149,7 @@ def test_config_is_complete():
         ({"tags": ["O"], "scheme": "BIO"}, "`scheme` must be one of"),
         ({"tags": ["O"], "scheme": "bio", "mode": "loose"}, "`mode` must be"),
         ({"tags": ["O"], "scheme": "bio", "average": "weighted"}, "`average` must be"),
+        ({"tags": ["O"], "scheme": "bio", "statistic": "F1"}, "`statistic` must be"),
     ],
 )
 def test_bad_options(options, message):

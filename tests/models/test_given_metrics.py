@@ -8,6 +8,7 @@ from tests.closeness import assert_close
 from tests.models.toy import TAGS, VOCABULARY_SIZE, sentences
 from tfreps.metrics import AUC
 from tfreps.models import Classifier, Tagger, TokenEmbedder
+from tfreps.reports import span_report
 
 pytestmark = pytest.mark.usefixtures("eager_if_quick")
 
@@ -60,6 +61,32 @@ def test_metrics_of_the_best_tags():
         assert_close(history[f"val_{name}"][0], value)
 
 
+def test_scores_of_spans():
+    model = make(Tagger, TAGS, scheme="bio")
+    names = ["span_precision", "span_recall", "span_f1"]
+    model.compile(keras.optimizers.SGD(0.0), metrics=names)
+    found = model.predict(FEATURES, verbose=0)["tags"]
+    true, pred = (
+        [[TAGS[k] for k in row[m]] for row, m in zip(ids, MASK, strict=True)]
+        for ids in (TAG_IDS, found)
+    )
+    expected = span_report(true, pred, "bio")["micro"]
+    assert 0 < expected["precision"] != expected["recall"] > 0
+    history = model.fit(
+        FEATURES, TAG_IDS, validation_data=(FEATURES, TAG_IDS), batch_size=4, verbose=0
+    ).history
+    assert set(history) == {
+        "loss",
+        *names,
+        "val_loss",
+        "val_accuracy",
+        *map("val_{}".format, names),
+    }
+    for name in names:
+        assert_close(history[name][0], expected[name.removeprefix("span_")])
+        assert_close(history[f"val_{name}"][0], expected[name.removeprefix("span_")])
+
+
 def test_metrics_of_probabilities():
     model = make(Classifier, ["bad", "good"])
     model.compile(
@@ -91,7 +118,11 @@ def test_a_name_that_is_taken():
 @pytest.mark.parametrize(
     "metric, message",
     [
-        ("f1", "metrics of the model, which are 'accuracy', 'span_f1'; got 'f1'"),
+        ("f1", "model, which are 'accuracy', 'span_f1', 'span_precision', 'span_recall'; got 'f1'"),
+        ("precision", "Precision is a metric of two classes. Use 'span_precision', 'span_recall' "),
+        ("recall", "Recall is a metric of two classes. Use 'span_precision', 'span_recall' or "),
+        ("auc", "AUC is a metric of two classes. Use 'span_precision'"),
+        (keras.metrics.TruePositives(), "TruePositives is a metric of two classes"),
         (keras.metrics.SparseCategoricalAccuracy(), "SparseCategoricalAccuracy needs probabil"),
         ("categorical_accuracy", "needs prob"),
     ],
@@ -105,9 +136,9 @@ def test_metrics_that_do_not_fit(metric, message):
 def test_metrics_are_saved(tmp_path):
     model = make(Tagger, TAGS, scheme="bio")
     overlap = keras.metrics.MeanIoU(len(TAGS), name="overlap")
-    model.compile(keras.optimizers.SGD(0.0), metrics=["accuracy", overlap])
+    model.compile(keras.optimizers.SGD(0.0), metrics=["accuracy", "span_recall", overlap])
     expected = model.evaluate(FEATURES, TAG_IDS, verbose=0, return_dict=True)
     model.save(tmp_path / "model.keras")
     loaded = keras.saving.load_model(tmp_path / "model.keras")
-    assert [metric.name for metric in loaded.metrics][-1] == "overlap"
+    assert [metric.name for metric in loaded.metrics][-2:] == ["span_recall", "overlap"]
     assert_close(loaded.evaluate(FEATURES, TAG_IDS, verbose=0, return_dict=True), expected)

@@ -7,7 +7,13 @@ import keras
 import tensorflow as tf
 
 from tfreps._src.files.argument_checks import check_choice
-from tfreps._src.metrics.tag_pairs import TagMetric, count_of_each, precision_recall_f1
+from tfreps._src.metrics.tag_pairs import (
+    STATISTICS,
+    Statistic,
+    TagMetric,
+    count_of_each,
+    precision_recall_f1,
+)
 from tfreps._src.text.tags import tag_schemes
 from tfreps._src.text.tags.graph_spans import ended_spans
 from tfreps._src.text.tags.tag_schemes import Scheme, SpanMode
@@ -18,9 +24,10 @@ Average = Literal["micro", "macro"]
 
 @keras.saving.register_keras_serializable(package="tfreps")
 class SpanF1(TagMetric):
-    """F1 of spans, exact over any number of batches.
+    """F1, precision or recall of spans, exact over any number of batches.
 
         F1 = 2 * correct / (predicted + true)
+        precision = correct / predicted;  recall = correct / true
 
     `predicted` and `true` are the numbers of spans in the predictions and in the data. `correct` is
     the number of predicted spans for which the data contain a span with the same type, start and
@@ -38,6 +45,8 @@ class SpanF1(TagMetric):
             see `tfreps.tags.spans`. Defaults to `"strict"`.
         average: `"micro"` for the F1 over all spans, or `"macro"` for the mean F1 of the types that
             occur in the data or in the predictions. Defaults to `"micro"`.
+        statistic: `"precision"`, `"recall"` or `"f1"`. Score that `result` returns. Defaults to
+            `"f1"`.
         name: str. Name of the metric. Defaults to `"span_f1"`.
         dtype: str. Dtype of the metric. If `None` (the default), it is `keras.config.floatx()`.
 
@@ -61,17 +70,20 @@ class SpanF1(TagMetric):
         scheme: Scheme,
         mode: SpanMode = "strict",
         average: Average = "micro",
+        statistic: Statistic = "f1",
         name: str = "span_f1",
         dtype: str | None = None,
         **kwargs: Any,
     ) -> None:
         check_choice(AVERAGES, average=average)
+        check_choice(STATISTICS, statistic=statistic)
         rules = tag_schemes.span_rules(tags, scheme, mode)
         super().__init__(name=name, dtype=dtype, **kwargs)
         self.tags = list(tags)
         self.scheme: Scheme = scheme
         self.mode: SpanMode = mode
         self.average: Average = average
+        self.statistic: Statistic = statistic
         self.type_names = list(rules.type_names)
         self._rules = rules
         # Tags without span types, such as ["O"], still need one row, which stays 0.
@@ -100,11 +112,11 @@ class SpanF1(TagMetric):
 
     def scores(self) -> dict[str, float]:
         """Returns the average `precision`, `recall` and `f1` as a dict of floats; see `average`."""
-        return dict(zip(("precision", "recall", "f1"), map(float, self._scores()), strict=True))
+        return dict(zip(STATISTICS, map(float, self._scores()), strict=True))
 
     def result(self) -> tf.Tensor:
-        """Returns the F1, a float32 scalar, which is 0 if there are no spans."""
-        return tf.cast(self._scores()[2], "float32")
+        """Returns the `statistic`, a float32 scalar, which is 0 if there are no spans."""
+        return tf.cast(self._scores()[STATISTICS.index(self.statistic)], "float32")
 
     def _scores(self) -> Sequence[tf.Tensor]:
         counts = [tf.convert_to_tensor(v.value) for v in (self.correct, self.predicted, self.true)]
@@ -123,6 +135,7 @@ class SpanF1(TagMetric):
             "scheme": self.scheme,
             "mode": self.mode,
             "average": self.average,
+            "statistic": self.statistic,
         }
 
 

@@ -1,12 +1,14 @@
 """TagMetric: base of metrics that count tags, with checks of ids, and scores from counts."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import keras
 import numpy as np
 import tensorflow as tf
 
+STATISTICS = ("precision", "recall", "f1")
+Statistic = Literal["precision", "recall", "f1"]
 # Values that `tf.convert_to_tensor` accepts.
 TensorLike = tf.Tensor | np.ndarray | Sequence[Any] | float
 

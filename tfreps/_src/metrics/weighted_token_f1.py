@@ -1,15 +1,18 @@
 """WeightedTokenF1: average score of the tags, weighted by how often each tag occurs."""
 
-from typing import Any, Literal
+from typing import Any
 
 import keras
 import tensorflow as tf
 
 from tfreps._src.files.argument_checks import check_choice, check_integers
-from tfreps._src.metrics.tag_pairs import TagMetric, count_of_each, precision_recall_f1
-
-STATISTICS = ("precision", "recall", "f1")
-Statistic = Literal["precision", "recall", "f1"]
+from tfreps._src.metrics.tag_pairs import (
+    STATISTICS,
+    Statistic,
+    TagMetric,
+    count_of_each,
+    precision_recall_f1,
+)
 
 
 @keras.saving.register_keras_serializable(package="tfreps")

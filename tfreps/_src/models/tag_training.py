@@ -22,6 +22,23 @@ OF_PROBABILITIES = (
     keras.metrics.TopKCategoricalAccuracy,
     keras.metrics.F1Score,
 )
+# Keras metrics of two classes, which take the tag ids for probabilities.
+OF_TWO_CLASSES = (
+    keras.metrics.AUC,
+    keras.metrics.BinaryAccuracy,
+    keras.metrics.BinaryCrossentropy,
+    keras.metrics.BinaryIoU,
+    keras.metrics.FalseNegatives,
+    keras.metrics.FalsePositives,
+    keras.metrics.Precision,
+    keras.metrics.PrecisionAtRecall,
+    keras.metrics.Recall,
+    keras.metrics.RecallAtPrecision,
+    keras.metrics.SensitivityAtSpecificity,
+    keras.metrics.SpecificityAtSensitivity,
+    keras.metrics.TrueNegatives,
+    keras.metrics.TruePositives,
+)
 
 
 class TagTraining(GivenMetrics):
@@ -74,10 +91,24 @@ class TagTraining(GivenMetrics):
 
     @property
     def _own_metrics(self) -> dict[str, keras.Metric]:
-        """Metrics of the model itself, by name: `accuracy` and, with a scheme, `span_f1`."""
-        return {metric.name: metric for metric in self.test_metrics}
+        """Metrics of the model itself, by name: `accuracy` and, with a scheme, scores of spans.
+
+        `span_precision` and `span_recall` are created for `compile`, which keeps those it needs.
+        """
+        own = {metric.name: metric for metric in self.test_metrics}
+        if self.scheme is not None:
+            for each in "precision", "recall":
+                name = f"span_{each}"
+                own[name] = SpanF1(self.tags, self.scheme, statistic=each, name=name)
+        return own
 
     def _check_metric(self, metric):
+        if isinstance(metric, OF_TWO_CLASSES):
+            raise ValueError(
+                f"`metrics` of a tagger are computed from the ids of the best tags, but "
+                f"{type(metric).__name__} is a metric of two classes. Use 'span_precision', "
+                "'span_recall' or 'span_f1', which a tagger with a `scheme` has."
+            )
         if isinstance(metric, OF_PROBABILITIES):
             raise ValueError(
                 f"`metrics` of a tagger are computed from the ids of the best tags, but "

@@ -130,11 +130,12 @@ class Tagger(SentenceTagger, TagTraining, WholeModel, keras.Model):
 
     Metrics: evaluation decodes the sentences and logs the `accuracy` over tokens and, with a
     scheme, `span_f1`. Probabilities are replaced with the most probable tag. In partly tagged
-    sentences, only tokens with a single possible tag count, and for `span_f1` only sentences in
-    which all tokens have one. Weights have no influence. The names `"accuracy"` and `"span_f1"` in
-    `compile(metrics=[...])` log these metrics in training, too, which then decodes every batch. All
-    other metrics in this list are called with the tag ids and the best tags, both int `[B, T]`, and
-    the mask of the tokens that count as weights, like `keras.metrics.Accuracy`.
+    sentences, only tokens with a single possible tag count, and for spans only sentences in which
+    all tokens have one. Weights have no influence. The names `"accuracy"` and `"span_f1"` in
+    `compile(metrics=[...])` log these metrics in training, too, which then decodes every batch. The
+    names `"span_precision"` and `"span_recall"` add the precision and recall of spans. All other
+    metrics in this list are called with the tag ids and the best tags, both int `[B, T]`, and the
+    mask of the tokens that count as weights, like `keras.metrics.Accuracy`.
 
     Raises:
         ValueError: If a tag does not belong to the scheme or is repeated, an option is invalid, or
