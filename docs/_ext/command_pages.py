@@ -62,6 +62,8 @@ def page(name):
     if command.recipes:
         recipes = ", ".join(f"``{recipe}``" for recipe in command.recipes)
         doc += f" Instead of a file, it accepts these recipes: {recipes}."
+    if command.default_recipe:
+        doc += f" It defaults to {command.default_recipe.about}; ``none`` turns the recipe off."
     return "\n".join([title, "=" * len(title), "", *docstring(doc), "", *lines, ""])
 
 

@@ -15,7 +15,9 @@ def test_pages_of_training_programs_describe_files_of_options(program):
 
 def test_recipes_are_named():
     page = command_pages.page("train-tagger")
-    assert "these recipes: ``bilstm_vectors``, ``slstm_paper``" in page
+    assert "these recipes: ``bilstm``, ``bilstm_vectors``, ``slstm_paper``" in page
+    assert "It defaults to bilstm for the encoders bilstm and bigru without pre-trained" in page
+    assert "It defaults to" not in command_pages.page("train-classifier")
 
 
 def test_options_are_described():
