@@ -2,7 +2,7 @@
 
 Each run is compared with the first one by two significance tests: a paired bootstrap and
 approximate randomization, which draw random samples of the sentences or texts. A folder with the
-runs of several seeds, from --seeds, is one method: its metrics are means over the seeds, which the
+runs of several seeds is one method: its metrics are means over the seeds, which the
 tests compare, with the standard deviation over the seeds. The tests do not cover how much the
 metrics would change with other seeds. The files are read with the options of the first run's
 training data unless flags override them.
@@ -27,9 +27,9 @@ COMMAND = Command(
     __doc__,
     {
         "runs": Option(
-            str, None, "Two or more taggers, or two or more classifiers: run folders, folders of "
-            "--seeds and exports, given by path, and published models, given by path, name or "
-            "hf:// address.",
+            str, None, "Two or more taggers, or two or more classifiers: run folders, folders "
+            "with the runs of several seeds, and exports, given by path, and published models, "
+            "given by path, name or hf:// address.",
             many=True, required=True, metavar="MODEL",
         )
     },
@@ -69,7 +69,6 @@ COMMAND = Command(
         "tfreps compare runs/bilstm runs/bert --data test.conll",
         "tfreps compare runs/bilstm runs/bert runs/linear --data test.conll --errors errors.tsv",
         "tfreps compare runs/cnn runs/slstm --data test.tsv --output comparison.json",
-        "tfreps compare runs/bilstm-seeds runs/slstm-seeds --data test.conll",
     ),
 )  # fmt: skip
 

@@ -36,7 +36,7 @@ OF_RECIPE = json.loads((FOLDER / "train-tagger" / "bilstm.json").read_text())
         ("--config none", OF_RECIPE),
         ("--vectors v.txt", OF_RECIPE),
         ("--elmo runs/elmo", OF_RECIPE),
-        ("--no-words", OF_RECIPE),
+        ("--no-words --characters cnn", OF_RECIPE),
         ("--init lac", OF_RECIPE),
         ("--encoder slstm", OF_RECIPE),
         ("--config bilstm_vectors", OF_RECIPE),
