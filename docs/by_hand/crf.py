@@ -13,18 +13,13 @@ def score(path, emissions, transitions, start, end):
     """start[y_1] + sum_t emissions[t, y_t] + sum_t transitions[y_{t-1}, y_t] + end[y_T]."""
     if len(path) == 0:
         return 0.0
-    total = start[path[0]] + end[path[-1]]
-    for t, tag in enumerate(path):
-        total += emissions[t, tag]
-    for before, tag in itertools.pairwise(path):
-        total += transitions[before, tag]
-    return total
+    total = start[path[0]] + end[path[-1]] + sum(emissions[t, tag] for t, tag in enumerate(path))
+    return total + sum(transitions[before, tag] for before, tag in itertools.pairwise(path))
 
 
 def all_scores(emissions, transitions, start, end):
     """Returns a dict from each of the K ** T paths to its score."""
-    length, num_tags = emissions.shape
-    paths = itertools.product(range(num_tags), repeat=length)
+    paths = itertools.product(range(len(start)), repeat=len(emissions))
     return {path: score(path, emissions, transitions, start, end) for path in paths}
 
 
@@ -35,11 +30,10 @@ def log_sum_exp(scores):
 
 def forward(emissions, transitions, start, end):
     """alpha[t, j] = log sum of exp(score) of the beginnings y_1 .. y_t with y_t = j."""
-    length, num_tags = emissions.shape
-    alpha = np.zeros([length, num_tags])  # [T, K]
+    alpha = np.zeros(emissions.shape)  # [T, K]
     alpha[0] = start + emissions[0]
-    for t in range(1, length):
-        for j in range(num_tags):
+    for t in range(1, len(emissions)):
+        for j in range(len(start)):
             alpha[t, j] = log_sum_exp(alpha[t - 1] + transitions[:, j]) + emissions[t, j]
     return alpha
 
@@ -51,11 +45,10 @@ def log_normalizer(emissions, transitions, start, end):
 
 def backward(emissions, transitions, start, end):
     """beta[t, i] = log sum of exp(score) of the continuations y_{t+1} .. y_T after y_t = i."""
-    length, num_tags = emissions.shape
-    beta = np.zeros([length, num_tags])  # [T, K]
+    beta = np.zeros(emissions.shape)  # [T, K]
     beta[-1] = end
-    for t in reversed(range(length - 1)):
-        for i in range(num_tags):
+    for t in reversed(range(len(emissions) - 1)):
+        for i in range(len(end)):
             beta[t, i] = log_sum_exp(transitions[i] + emissions[t + 1] + beta[t + 1])
     return beta
 
@@ -69,62 +62,53 @@ def gradient(path, emissions, transitions, start, end):
     """d log p(path) / d score = uses of the score in the path - expected uses in a random path."""
     scores = emissions, transitions, start, end
     alpha, beta, log_z = forward(*scores), backward(*scores), log_normalizer(*scores)
-    d_emissions = -marginals(*scores)  # [T, K]
-    d_start, d_end = d_emissions[0].copy(), d_emissions[-1].copy()  # [K]
+    d_emissions = np.eye(len(start))[list(path)] - marginals(*scores)  # [T, K]
     d_transitions = np.zeros(transitions.shape)  # [K, K]
-    for t in range(1, len(emissions)):
+    for t in range(1, len(path)):
+        d_transitions[path[t - 1], path[t]] += 1
         for i, j in np.ndindex(transitions.shape):
             step = transitions[i, j] + emissions[t, j]
             d_transitions[i, j] -= np.exp(alpha[t - 1, i] + step + beta[t, j] - log_z)
-    for t, tag in enumerate(path):
-        d_emissions[t, tag] += 1
-    for before, tag in itertools.pairwise(path):
-        d_transitions[before, tag] += 1
-    d_start[path[0]] += 1
-    d_end[path[-1]] += 1
-    return d_emissions, d_transitions, d_start, d_end
+    return d_emissions, d_transitions, d_emissions[0], d_emissions[-1]
 
 
 def slopes(function, array, step=1e-5):
     """(function(x + step) - function(x - step)) / (2 step), for each element x of an array."""
     result = np.zeros(array.shape)
     for index in np.ndindex(array.shape):
-        more, less = np.array(array, "float64"), np.array(array, "float64")
-        more[index] += step
-        less[index] -= step
-        result[index] = (function(more) - function(less)) / (2 * step)
+        change = np.zeros(array.shape)
+        change[index] = step
+        result[index] = (function(array + change) - function(array - change)) / (2 * step)
     return result
 
 
 def viterbi(emissions, transitions, start, end):
     """Returns the path with the highest score, and this score."""
-    length, num_tags = emissions.shape
-    delta = np.zeros([length, num_tags])  # [T, K], the best score of the beginnings with y_t = j
-    psi = np.zeros([length, num_tags], int)  # [T, K], the tag before j in the best beginning
+    delta = np.zeros(emissions.shape)  # [T, K], the best score of the beginnings with y_t = j
+    psi = np.zeros(emissions.shape, int)  # [T, K], the tag before j in the best beginning
     delta[0] = start + emissions[0]
-    for t in range(1, length):
-        for j in range(num_tags):
+    for t in range(1, len(emissions)):
+        for j in range(len(start)):
             scores = delta[t - 1] + transitions[:, j]  # [K]
             psi[t, j] = scores.argmax()
             delta[t, j] = scores.max() + emissions[t, j]
     path = [int((delta[-1] + end).argmax())]
-    for t in reversed(range(1, length)):
+    for t in reversed(range(1, len(emissions))):
         path.insert(0, int(psi[t, path[0]]))
     return tuple(path), (delta[-1] + end).max()
 
 
 def k_best(emissions, transitions, start, end, k):
     """Returns the k paths with the highest scores, as pairs (score, path)."""
-    length, num_tags = emissions.shape
     best = [[(value, (j,))] for j, value in enumerate(start + emissions[0])]  # for each last tag
-    for t in range(1, length):
-        longer = [[] for _ in range(num_tags)]
+    for t in range(1, len(emissions)):
+        longer = [[] for _ in start]
         for i, j in np.ndindex(transitions.shape):
             for value, path in best[i]:
                 longer[j].append((value + transitions[i, j] + emissions[t, j], (*path, j)))
         best = [sorted(pairs, reverse=True)[:k] for pairs in longer]
-    pairs = [(value + end[j], path) for j in range(num_tags) for value, path in best[j]]
-    return sorted(pairs, reverse=True)[:k]
+    ended = [(value + end[path[-1]], path) for pairs in best for value, path in pairs]
+    return sorted(ended, reverse=True)[:k]
 
 
 def constrained(allowed, transitions, start, end):
