@@ -1,4 +1,8 @@
-"""Sentence-State LSTM in NumPy loops, one sentence at a time; slstm.md explains it."""
+"""Sentence-State LSTM in NumPy loops, one sentence at a time; slstm.md explains it.
+
+The weights are dicts with the names of the paper: W, U and b of each gate of a word, and for each
+sentence node, V of the gates of the words, and W, U and b of its own gates g, o and f.
+"""
 
 import numpy as np
 
@@ -35,12 +39,11 @@ def total(states, i, offsets):
 def word_gates(i, x, h, g, weights, hidden):
     """Computes gate_k = W_k xi + U_k x_i + V_k g + b_k for every gate k of word i."""
     xi = np.concatenate([total(h, i, offsets) for offsets in hidden.values()])  # [3 H]
-    gate = {}
-    for k in weights["W"]:  # i, l, f, r, s, o, u
-        gate[k] = weights["W"][k] @ xi + weights["U"][k] @ x[i] + weights["b"][k]  # [H]
-        for node, g_n in zip(weights["nodes"], g, strict=True):
-            if k in node["V"]:
-                gate[k] = gate[k] + node["V"][k] @ g_n
+    W, U, b = weights["W"], weights["U"], weights["b"]
+    gate = {k: W[k] @ xi + U[k] @ x[i] + b[k] for k in W}  # i, l, f, r, s, o, u; [H] each
+    for node, g_n in zip(weights["nodes"], g, strict=True):
+        for k in node["V"]:  # all gates but the s of other nodes
+            gate[k] = gate[k] + node["V"][k] @ g_n
     return gate
 
 
@@ -55,14 +58,14 @@ def word_step(i, x, h, c, g, c_g, weights, options):
     return sigmoid(gate["o"]) * np.tanh(c_i), c_i
 
 
-def node_step(h, c, g, c_g, node, normalization):
+def node_step(h, c, g, c_g, node, options):
     """Computes c_g = f_g c_g + sum of f_i c_i and g = o tanh(c_g)."""
     W, U, b = node["W"], node["U"], node["b"]
     mean = h.mean(axis=0)  # [H]
     f_g = sigmoid(W["g"] @ g + U["g"] @ mean + b["g"])
     o = sigmoid(W["o"] @ g + U["o"] @ mean + b["o"])
     f = [sigmoid(W["f"] @ g + U["f"] @ h_i + b["f"]) for h_i in h]  # n of [H]
-    if normalization == "joint":
+    if options["sentence_normalization"] == "joint":
         *f, f_g = softmax([*f, f_g])
     else:
         f = softmax(f)
@@ -70,15 +73,13 @@ def node_step(h, c, g, c_g, node, normalization):
     return o * np.tanh(c_g), c_g
 
 
-def step(x, h, c, g, c_g, weights, options, fixed=()):
+def step(x, h, c, g, c_g, weights, options):
     """Computes the new states of all words and nodes from the states before the step."""
     new_h, new_c, new_g, new_c_g = h.copy(), c.copy(), g.copy(), c_g.copy()
     for i in range(len(x)):
-        if i not in fixed:
-            new_h[i], new_c[i] = word_step(i, x, h, c, g, c_g, weights, options)
+        new_h[i], new_c[i] = word_step(i, x, h, c, g, c_g, weights, options)
     for n, node in enumerate(weights["nodes"]):
-        normalization = options["sentence_normalization"]
-        new_g[n], new_c_g[n] = node_step(h, c, g[n], c_g[n], node, normalization)
+        new_g[n], new_c_g[n] = node_step(h, c, g[n], c_g[n], node, options)
     return new_h, new_c, new_g, new_c_g
 
 
@@ -87,54 +88,19 @@ def start(x, weights, options):
     if options["boundary"] == "learned":
         before, after = weights["boundary_inputs"]
         x = np.array([before, *x, after])  # [n + 2, H]
-    elif options["boundary"] == "fixed":
-        x = np.pad(x, [(1, 1), (0, 0)])
-    H, S, kind = len(weights["b"]["i"]), len(weights["nodes"]), options["initial_state"]
+    H, S = len(weights["b"]["i"]), len(weights["nodes"])
     h, c, g, c_g = (np.zeros([count, H]) for count in (len(x), len(x), S, S))
-    if kind == "embedding":
-        h, c = x.copy(), x.copy()
-    elif kind != "zeros":
-        h, c = h + weights["initial_hidden"], c + weights["initial_cell"]
-    if options["boundary"] == "fixed":
-        h[[0, -1]], c[[0, -1]] = weights["boundary_hidden"], weights["boundary_cell"]
-    if kind == "embedding":
-        g, c_g = g + h.mean(axis=0), c_g + c.mean(axis=0)
-    elif kind == "learned":
-        g, c_g = g + weights["initial_hidden"], c_g + weights["initial_cell"]
-    elif kind == "learned_separately" and S:
-        g, c_g = weights["initial_sentence_hidden"], weights["initial_sentence_cell"]
+    if options["initial_state"] == "learned":
+        h, g = h + weights["initial_hidden"], g + weights["initial_hidden"]
+        c, c_g = c + weights["initial_cell"], c_g + weights["initial_cell"]
+    elif options["initial_state"] == "embedding":
+        h, c, g, c_g = h + x, c + x, g + x.mean(axis=0), c_g + x.mean(axis=0)
     return x, h, c, g, c_g
 
 
 def slstm(x, weights, num_steps, options):
     """Computes the hidden states of the words `[n, H]` and of the nodes `[S, H]`."""
     x, h, c, g, c_g = start(x, weights, options)
-    fixed = (0, len(x) - 1) if options["boundary"] == "fixed" else ()
     for _ in range(num_steps):
-        h, c, g, c_g = step(x, h, c, g, c_g, weights, options, fixed)
-    return (h if options["boundary"] == "zeros" else h[1:-1]), g
-
-
-def named(arrays, window, neighbors):
-    """Returns the matrices of the gates by their names in the paper, from the library's arrays."""
-    hidden, cells = groups(window, neighbors)
-    H = len(arrays["recurrent_kernel"]) // len(hidden)
-    own = ["s" + "'" * n for n in range(len(arrays.get("sentence_bias", [])))]
-    gates = ["i", *cells, *own, "o", "u"][: len(arrays["bias"]) // H]
-
-    def parts(array, names):  # columns n H to (n + 1) H belong to name n
-        return {k: array[..., n * H : (n + 1) * H].T for n, k in enumerate(names)}
-
-    nodes = []
-    for n, s in enumerate(own):
-        read = [k for k in gates if k == s or k not in own]
-        V = parts(arrays["sentence_kernel"][n], [*read, "W_g", "W_o", "W_f"])
-        W = {k: V.pop(f"W_{k}") for k in "gof"}
-        U = parts(arrays["mean_kernel"][n], "go") | {"f": parts(arrays["word_kernel"], own)[s]}
-        nodes.append({"V": V, "W": W, "U": U, "b": parts(arrays["sentence_bias"][n], "gof")})
-    names = {"W": "recurrent_kernel", "U": "kernel", "b": "bias"}
-    return {
-        **arrays,
-        **{k: parts(arrays[name], gates) for k, name in names.items()},
-        "nodes": nodes,
-    }
+        h, c, g, c_g = step(x, h, c, g, c_g, weights, options)
+    return (h[1:-1] if options["boundary"] == "learned" else h), g

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from docs.by_hand import slstm
 from tests.closeness import BFLOAT16, assert_close
+from tests.layers import slstm_oracle
 from tfreps.layers import SLSTM
 
 UNITS, LENGTH = 4, 6
@@ -62,12 +62,6 @@ def make(seed=0, scale=0.7, **options):
     return layer
 
 
-def named(layer):
-    """Returns the weights of a layer by their names in the paper."""
-    arrays = {weight.name: weight.numpy().astype("float64") for weight in layer.trainable_weights}
-    return slstm.named(arrays, layer.window, layer.neighbors)
-
-
 def batch(seed=1):
     return np.random.default_rng(seed).normal(size=[len(MASKS), LENGTH, UNITS]).astype("float32")
 
@@ -85,7 +79,7 @@ def test_is_the_plain_loop(form):
             np.testing.assert_array_equal(sentence[row], 0.0)
             continue
         inputs = x[row][mask].astype("float64")
-        h, g = slstm.slstm(inputs, named(layer), layer.num_steps, options)
+        h, g = slstm_oracle.states(inputs, slstm_oracle.arrays(layer), options)
         assert_close(words[row][mask], h)
         assert_close(sentence[row], g)
 

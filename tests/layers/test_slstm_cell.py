@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from docs.by_hand import slstm
 from tests.closeness import assert_close
-from tests.layers.test_slstm import named
+from tests.layers import slstm_oracle
 from tfreps.layers import SLSTM, SLSTMCell
 
 LENGTHS = np.array([5, 3])
@@ -40,7 +40,7 @@ def test_is_one_step_of_the_equations(options):
     cell = make(**options)
     inputs, *before = states(cell.num_sentence_nodes)
     got = cell(inputs, *before, mask=np.arange(5) < LENGTHS[:, None])
-    weights = named(cell)
+    weights = slstm_oracle.named(slstm_oracle.arrays(cell), cell.window, cell.neighbors)
     for row, length in enumerate(LENGTHS):
         x, h, c = (values[row, :length].astype("float64") for values in (inputs, *before[:2]))
         g, q = (values[row].astype("float64") for values in before[2:])

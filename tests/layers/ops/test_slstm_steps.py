@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from docs.by_hand import slstm
 from tests.closeness import BFLOAT16, assert_close
+from tests.layers import slstm_oracle
 from tests.layers.test_slstm import FORMS, MASKS, UNITS, batch, make
 from tfreps._src.layers.ops import slstm_steps
 from tfreps.layers import SLSTM, SLSTMCell
@@ -49,12 +49,11 @@ def test_gradient_is_that_of_finite_differences(form):
     rng = np.random.default_rng(3)
     for weight in layer.trainable_weights:
         weight.assign(0.7 * rng.normal(size=weight.shape))
-    weights = {w.name: w.numpy().astype("float64") for w in layer.trainable_weights}
+    weights = slstm_oracle.arrays(layer)
     x, d_words, d_node = rng.normal(size=[3, 2]), rng.normal(size=[3, 2]), rng.normal(size=[1, 2])
 
     def loss():
-        named = slstm.named(weights, layer.window, layer.neighbors)
-        words, node = slstm.slstm(x, named, layer.num_steps, layer.get_config())
+        words, node = slstm_oracle.states(x, weights, layer.get_config())
         return (words * d_words).sum() + (node * d_node).sum()
 
     with tf.GradientTape() as tape:
