@@ -38,6 +38,7 @@ BY_HAND = pathlib.Path(__file__).parents[1] / "by_hand"
 FOLDER = "images/run"
 OUTPUTS = "outputs.json"
 NUM_PROCESSES = 2
+NARROW = 1000  # pixels of a PNG; the text of a wider figure is too small on a phone
 
 
 def blocks(text):
@@ -258,7 +259,10 @@ def setup(app):
             for name in found["figures"]:
                 uri = f"/{FOLDER}/{page}/{name}"
                 alt = self.options["figure"]
-                shown.append(nodes.image("", uri=uri, alt=alt, classes=["plotted"]))
+                width = int.from_bytes(path.with_name(name).read_bytes()[16:20], "big")
+                classes = ["plotted", "wide"] if width > NARROW else ["plotted"]
+                image = nodes.image("", uri=uri, alt=alt, classes=classes)
+                shown.append(nodes.container("", image, classes=["plotted"]))
             return shown
 
     app.add_directive("run-python", RunBlock)
