@@ -28,6 +28,7 @@ extensions = [
     "floors",
     "docstrings",
     "linked_names",
+    "chinese_lines",
     "page_code",
     "command_pages",
     "name_pages",
