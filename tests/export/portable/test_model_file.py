@@ -6,6 +6,7 @@ import pytest
 import tensorflow as tf
 
 from tests.closeness import assert_close
+from tfreps._src.export.portable import converters
 from tfreps._src.inference import run
 from tfreps.export import write_model
 from tfreps.layers import CRF
@@ -48,8 +49,14 @@ def started(model, path, format):
 
 @pytest.mark.slow
 @FORMATS
-@pytest.mark.parametrize("make, name", [(keras_tagger, "ids"), (own_tagger, "token_ids")])
-def test_taggers(make, name, format, tmp_path):
+@pytest.mark.parametrize(
+    "make, name, large",
+    [(keras_tagger, "ids", None), (own_tagger, "token_ids", None), (own_tagger, "token_ids", 1)],
+)
+def test_taggers(make, name, large, format, tmp_path, monkeypatch):
+    """With `large`, the conversion does not copy the matrices, also those in the loops."""
+    if large is not None:
+        monkeypatch.setattr(converters, "LARGE", large)
     model = make()
     function = started(model, tmp_path / "tagger", format)
     expected = model.predict({name: IDS} if name == "token_ids" else IDS, verbose=0)

@@ -64,7 +64,8 @@ def _to_onnx(model, models, opset):
     import tf2onnx
 
     small, large = _weights_of(models)
-    names, weights = list(model.specs), {f"weight_{n}": pair for n, pair in enumerate(large)}
+    names = list(model.specs)
+    weights = {f"tfreps_weight_{n}": pair for n, pair in enumerate(large)}
 
     # tf2onnx copies constants many times, 22 GB for BERT base. Therefore, large weights are inputs
     # while the graph is converted.
@@ -92,20 +93,22 @@ def _to_onnx(model, models, opset):
 def _store_weights(graph, weights, opset):
     """Turns the inputs of a graph with the names of `weights` into initializers.
 
-    Nodes that compute only with initializers, such as the transposition of a weight, are replaced
-    by their results.
+    Nodes that compute only with a weight and constants, such as the transposition of a weight, are
+    replaced by their results.
     """
     from onnx import numpy_helper
     from onnx.reference import ReferenceEvaluator
 
     constants = {each.name: each for each in graph.initializer}
     constants |= {name: numpy_helper.from_array(value, name) for name, value in weights.items()}
-    outputs, nodes = {each.name for each in graph.output}, []
+    outputs, nodes, computed = {each.name for each in graph.output}, [], set(weights)
     for node in graph.node:
-        is_constant = all(name in constants for name in node.input) and not _bodies_of(node)
-        if not is_constant or outputs.intersection(node.output):
+        is_constant = computed.intersection(node.input) and constants.keys() >= set(node.input)
+        has_body = any(attribute.g.node for attribute in node.attribute)
+        if not is_constant or has_body or outputs.intersection(node.output):
             nodes.append(node)
             continue
+        computed.update(node.output)
         given = {name: numpy_helper.to_array(constants[name]) for name in node.input}
         results = ReferenceEvaluator(node, opsets={"": opset}).run(None, given)
         for name, result in zip(node.output, results, strict=True):
@@ -113,6 +116,7 @@ def _store_weights(graph, weights, opset):
     _replace_items(graph.node, nodes)
     _replace_items(graph.input, [each for each in graph.input if each.name not in weights])
     used = {name for each in [graph, *_bodies(graph)] for node in each.node for name in node.input}
+    used |= outputs
     _replace_items(graph.initializer, [each for name, each in constants.items() if name in used])
 
 
@@ -168,13 +172,10 @@ def _adapt_for_openvino(graph):
 
 def _bodies(graph):
     """Yields the graphs in the attributes of the nodes of a graph, such as the bodies of loops."""
-    for body in (body for node in graph.node for body in _bodies_of(node)):
-        yield body
-        yield from _bodies(body)
-
-
-def _bodies_of(node):
-    return [attribute.g for attribute in node.attribute if attribute.g.node]
+    for body in (attribute.g for node in graph.node for attribute in node.attribute):
+        if body.node:
+            yield body
+            yield from _bodies(body)
 
 
 def _replace(node, kind, *inputs):
@@ -202,7 +203,10 @@ def _to_litert(model, models):
 
 
 def _weights_of(models):
-    """Returns two lists of pairs of a variable and its value: small weights, and large matrices."""
+    """Returns two lists of pairs of a variable and its value: small weights, and large matrices.
+
+    Kernels of convolutions count as small, because tf2onnx rearranges them.
+    """
     variables: dict[int, Any] = {id(v): v for inner in models for v in inner.variables}
     weights = [(variable, np.asarray(variable)) for variable in variables.values()]
     is_large = [value.ndim == 2 and value.size >= LARGE for _, value in weights]
