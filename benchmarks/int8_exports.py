@@ -1,7 +1,7 @@
 """Compares ONNX exports with int8 weights with those in float32: speed, size and accuracy.
 
     tfreps train-tagger --train DATA/conll2003/eng.train --validation DATA/conll2003/eng.testa \\
-        --scheme bioes --encoder bilstm --characters cnn --run runs/ner
+        --scheme bioes --tokens treebank --run runs/ner
     python -m benchmarks.int8_exports --minilm MINILM --tagger runs/ner \\
         --tagged DATA/conll2003/eng.testa
 

@@ -2,15 +2,16 @@
 
 Each run is compared with the first one by two significance tests: a paired bootstrap and
 approximate randomization, which draw random samples of the sentences or texts. A folder with the
-runs of several seeds is one method: its metrics are means over the seeds, which the
-tests compare, with the standard deviation over the seeds. The tests do not cover how much the
-metrics would change with other seeds. The files are read with the options of the first run's
-training data unless flags override them.
+runs of several seeds is one method: its metrics are means over the seeds, which the tests compare,
+with the standard deviation over the seeds. The tests do not cover how much the metrics would change
+with other seeds. The files are read with the options of the first run's training data unless flags
+override them.
 """
 
 import json
 import os
 import pathlib
+import shlex
 
 from tfreps._src.cli.command import Command, Group
 from tfreps._src.cli.options import Option, short_names
@@ -112,8 +113,18 @@ def compare(options):
 def models_at(path):
     """Returns the paths of the models at a path under their seeds; `None` for a model alone."""
     folder = pathlib.Path(path)
-    seeds = RunFolder.open(folder).options.get("seeds") if is_run_folder(folder) else None
-    return {seed: str(seed_folder(path, seed)) for seed in seeds} if seeds else {None: path}
+    run = RunFolder.open(folder) if is_run_folder(folder) else None
+    seeds = run.options.get("seeds") if run else None
+    if not seeds:
+        return {None: path}
+    paths = {seed: seed_folder(path, seed) for seed in seeds}
+    for seed, own in paths.items():
+        if not is_run_folder(own) or not RunFolder.open(own).is_trained:
+            raise ValueError(
+                f"The run of seed {seed} in {path} has not ended. Continue with: tfreps "
+                f"{run.command} --run {shlex.quote(path)} --resume"
+            )
+    return {seed: str(own) for seed, own in paths.items()}
 
 
 def model_names(methods):
@@ -191,7 +202,14 @@ def predict_all(options, model, others, examples):
     from tfreps import load
 
     found = [predict(options, model, examples)]
-    found += [predict(options, load(path), examples) for path in others]
+    for path in others:
+        other = load(path)
+        if other.names != model.names:
+            raise ValueError(
+                f"The runs of all seeds must have the same tags or labels; {path} has "
+                f"{', '.join(other.names)}, and the first seed has {', '.join(model.names)}."
+            )
+        found.append(predict(options, other, examples))
     outputs, more = zip(*found, strict=True)
     return list(outputs), {name: [each[name] for each in more] for name in more[0]}
 
@@ -226,7 +244,7 @@ def say(options, found, examples, first):
     if any("seeds" in run for run in runs.values()):
         print(
             "\nFor several seeds, the table shows the mean ± the sample standard deviation. The "
-            "tests compare the means."
+            "tests compare the means. The errors are sums over the seeds."
         )
     name = next(iter(runs))
     for other, tests in found.results["tests"].items():

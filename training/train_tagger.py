@@ -46,15 +46,11 @@ HEAD = {
 }  # fmt: skip
 
 
-def choose_recipe(options):
-    """Returns the name of the recipe for a tagger, or `None`.
-
-    The recipe is for recurrent encoders whose word vectors are learned from the training data
-    alone.
-    """
+def learns_word_vectors(options):
+    """Returns True for a BiLSTM or BiGRU whose only word vectors are those that it learns."""
     others = options.vectors, options.elmo, options.elmo_weights, options.train_vectors
     is_own = not any([*others, options.init, options.no_words])
-    return "bilstm" if is_own and options.encoder in ("bilstm", "bigru") else None
+    return is_own and options.encoder in ("bilstm", "bigru")
 
 
 COMMAND = Command(
@@ -73,7 +69,7 @@ COMMAND = Command(
     ),
     recipes=pathlib.Path(__file__).with_name("recipes") / "train-tagger",
     default_recipe=DefaultRecipe(
-        choose_recipe, "bilstm for the encoders bilstm and bigru without pre-trained vectors"
+        "bilstm", learns_word_vectors, "bilstm and bigru without pre-trained vectors"
     ),
     flags=bilm_options.FLAGS,
 )

@@ -4,7 +4,7 @@ import re
 
 CHINESE = "\u2018-\u201d\u2026\u3000-\u303f\u3400-\u9fff\uff00-\uffef"  # with its punctuation
 LINE_END = re.compile(rf"(?<=[{CHINESE}])\n *(?=[{CHINESE}])")
-FENCED = re.compile(r"(^ *(?:```|:::).*?^ *(?:```|:::)$)", re.MULTILINE | re.DOTALL)
+FENCED = re.compile(r"(^ *```.*?^ *```$)", re.MULTILINE | re.DOTALL)
 
 
 def setup(app):

@@ -62,8 +62,7 @@ def page(name):
     if command.recipes:
         recipes = ", ".join(f"``{recipe}``" for recipe in command.recipes)
         doc += f" Instead of a file, it accepts these recipes: {recipes}."
-    if command.default_recipe:
-        doc += f" It defaults to {command.default_recipe.about}; ``none`` turns the recipe off."
+    doc += command.about_default_recipe()
     return "\n".join([title, "=" * len(title), "", *docstring(doc), "", *lines, ""])
 
 

@@ -16,8 +16,9 @@ def test_pages_of_training_programs_describe_files_of_options(program):
 def test_recipes_are_named():
     page = command_pages.page("train-tagger")
     assert "these recipes: ``bilstm``, ``bilstm_vectors``, ``slstm_paper``" in page
-    assert "It defaults to bilstm for the encoders bilstm and bigru without pre-trained" in page
-    assert "It defaults to" not in command_pages.page("train-classifier")
+    assert " Defaults to bilstm for bilstm and bigru without pre-trained vectors" in page
+    assert "which sets units=300, embedding_dim=200, min_count=2" in page
+    assert "turns the recipe off" not in command_pages.page("train-classifier")
 
 
 def test_options_are_described():

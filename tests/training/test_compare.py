@@ -120,6 +120,18 @@ def test_numbers_of_seeds(taggers, tmp_path, capsys):
     output = one / "seed-1" / "options.json"
     err = refused(capsys, "compare", one, first, "--data", data, "--output", output, "--overwrite")
     assert "is an input of this command" in err
+    shutil.rmtree(two / "seed-2")
+    err = refused(capsys, "compare", two, first, "--data", data)
+    assert f"seed 2 in {two} has not ended. Continue with: tfreps train-tagger --run {two} " in err
+
+
+def test_seeds_with_different_tags(taggers, tmp_path, monkeypatch, capsys):
+    first, second, data = taggers
+    monkeypatch.setattr(known_models, "TAGS", ["O", "B-PER", "B-ORG"])
+    other = known_models.tagger_run(tmp_path / "other", format="conll").path
+    one = seeds_folder(tmp_path / "one", first, other)
+    err = refused(capsys, "compare", one, second, "--data", data)
+    assert f"{one / 'seed-1'} has O, B-PER, B-ORG, and the first seed has O, B-PER, B-LOC." in err
 
 
 def test_classifiers(classifiers, tmp_path):

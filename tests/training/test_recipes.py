@@ -54,6 +54,16 @@ def test_taggers_without_pretrained_vectors_have_a_recipe(words, without, capsys
     assert capsys.readouterr().out == (line if without is not OF_RECIPE else "")
 
 
+def test_only_commands_with_a_default_recipe_take_none(capsys):
+    command = importlib.import_module("training.train_tagger").COMMAND
+    with pytest.raises(ValueError, match="--train is missing"):
+        command.parse(["--run", "r", "--scheme", "bio"])
+    assert not capsys.readouterr().out
+    other = importlib.import_module("training.train_classifier").COMMAND
+    with pytest.raises(ValueError, match="none does not exist"):
+        other.parse(["--run", "r", "--train", "t", "--config", "none"])
+
+
 def test_a_resumed_run_keeps_its_options_without_the_recipe(tmp_path, capsys):
     command = importlib.import_module("training.train_tagger").COMMAND
     stored = {"train": ["t"], "scheme": "bio", "encoder": "bilstm", "units": 7, "min_count": 3}

@@ -16,8 +16,7 @@ from tests.conftest import CHECKOUT
 from tests.training import bert_corpus, labeling, pretraining
 
 # Dropout 0, because its random numbers depend on the number of replicas.
-LABELING = ["--config", "none", "--encoder", "bilstm", "--units", "8"]
-LABELING += ["--embedding-dim", "6", "--dropout", "0"]
+LABELING = ["--encoder", "bilstm", "--units", "8", "--embedding-dim", "6", "--dropout", "0"]
 LABELING += ["--batch-size", "7", "--checkpoint-every", "5", "--learning-rate", "0.01"]
 MIRRORED = """
 import sys
@@ -32,7 +31,8 @@ raise SystemExit(main(sys.argv[2:]))
 
 def tagger_line(folder, sizes=(60, 20, 10), epochs=2):
     given = labeling.write_tagged(folder, sizes=sizes)
-    return ["train-tagger", *given, "--scheme", "bio", *LABELING, "--epochs", str(epochs)]
+    more = ["--scheme", "bio", "--config", "none", "--epochs", str(epochs)]
+    return ["train-tagger", *given, *LABELING, *more]
 
 
 def classifier_line(folder):

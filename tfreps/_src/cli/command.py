@@ -5,6 +5,7 @@ import contextlib
 import difflib
 import functools
 import itertools
+import json
 import pathlib
 import re
 import sys
@@ -53,8 +54,9 @@ class Group(NamedTuple):
 class DefaultRecipe(NamedTuple):
     """Recipe that a command uses if neither --config is given nor a run is resumed."""
 
-    choose: Callable[[argparse.Namespace], str | None]  # from the options to the name of a recipe
-    about: str  # end of the sentence "Defaults to" in the help of --config
+    name: str
+    applies: Callable[[argparse.Namespace], bool]  # whether the given options are those of `about`
+    about: str  # what the recipe is for, as in "Defaults to bilstm for ..."
 
 
 class Command:
@@ -162,15 +164,32 @@ class Command:
         argv = sys.argv[1:] if argv is None else list(argv)
         given, takes_default = self._given(argv)
         options = self._parsed(argv, given)
-        name = self.default_recipe.choose(options) if takes_default else None
-        if name:
-            recipe = self._read_config(name)
-            unused = unused_options(self._parsed(argv, {**recipe, **given}), self.options)
-            recipe = {key: value for key, value in recipe.items() if key not in unused}
-            options = self._parsed(argv, {**recipe, **given})
-            print(f"Using the recipe {name}. To train without it, add --config {NO_RECIPE}.")
+        default = self.default_recipe
+        if default is None or not takes_default or not default.applies(options):
+            self.check(options)
+            return options
+        recipe = self._read_config(default.name)
+        unused = unused_options(self._parsed(argv, {**recipe, **given}), self.options)
+        recipe = {key: value for key, value in recipe.items() if key not in unused}
+        options = self._parsed(argv, {**recipe, **given})
         self.check(options)
+        print(f"Using the recipe {default.name}. To train without it, add --config {NO_RECIPE}.")
         return options
+
+    def about_default_recipe(self) -> str:
+        """Returns two sentences of the help about the default recipe and its values.
+
+        The text is empty if the command has no such recipe.
+        """
+        if self.default_recipe is None:
+            return ""
+        name, _, about = self.default_recipe
+        recipe = read_json(self.recipes[name])
+        values = [f"{key}={json.dumps(value)}" for key, value in recipe.items()]
+        return (
+            f" Defaults to {name} for {about}, which sets {listed(values)}. {NO_RECIPE} turns the "
+            "recipe off."
+        )
 
     def _parsed(self, argv, given):
         """Parses `argv`. The values of the dict `given` replace the defaults of the options."""
@@ -288,9 +307,7 @@ class Command:
         text = functools.partial(self.help_text, True)
         group.add_argument("--help-all", action=Show, text=text, help="Show all options and exit.")
         names = f", or the name of a recipe ({', '.join(self.recipes)})" if self.recipes else ""
-        about = f"JSON file with options{names}. Flags override it."
-        if self.default_recipe:
-            about += f" Defaults to {self.default_recipe.about}; {NO_RECIPE} turns the recipe off."
+        about = f"JSON file with options{names}. Flags override it.{self.about_default_recipe()}"
         group.add_argument("--config", metavar="FILE", help=about)
         if self.keys:
             about = (
@@ -389,8 +406,9 @@ class Command:
             first.add_argument("--run")
             first.add_argument("--resume", action="store_true")
         now, given = vars(first.parse_known_args(argv)[0]), {}
-        takes_default = self.default_recipe is not None and now["config"] is None
-        if now["config"] not in (None, NO_RECIPE):
+        takes_default = now["config"] is None
+        is_off = self.default_recipe is not None and now["config"] == NO_RECIPE
+        if now["config"] is not None and not is_off:
             given = self._read_config(now["config"])
         for setting in now.get("set") or []:
             key, equals, value = setting.partition("=")

@@ -66,9 +66,10 @@ def check_no_adapter(folder: str | os.PathLike[str]) -> None:
         raise ValueError(
             f"{file} belongs to an adapter of PEFT, such as LoRA, which changes the weights of the "
             f"base model{f' {base}' if base else ''}. Load the base model, and call `load_adapter` "
-            "of its `BertEncoder`; `tfreps.load` does both if `base_model_name_or_path` is a local "
-            "path. Or call `merge_and_unload()` of peft, save the result with `save_pretrained`, "
-            f"and use that folder. To use the base model alone, use a folder without {file.name}."
+            "of its `BertEncoder`; `tfreps.load` does both if the weights of the adapter are in "
+            "safetensors, and `base_model_name_or_path` is a local path. Or call "
+            "`merge_and_unload()` of peft, save the result with `save_pretrained`, and use that "
+            f"folder. To use the base model alone, use a folder without {file.name}."
         )
 
 

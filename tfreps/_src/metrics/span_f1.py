@@ -43,8 +43,8 @@ class SpanF1(TagMetric):
         scheme: `"bio"`, `"iob1"`, `"bioes"`, `"bilou"` or `"bmes"`. Tag scheme.
         mode: `"strict"` or `"conlleval"`. Treatment of sequences that are not valid in the scheme;
             see `tfreps.tags.spans`. Defaults to `"strict"`.
-        average: `"micro"` for the F1 over all spans, or `"macro"` for the mean F1 of the types that
-            occur in the data or in the predictions. Defaults to `"micro"`.
+        average: `"micro"` for the score of all spans, or `"macro"` for the mean score of the types
+            that occur in the data or in the predictions. Defaults to `"micro"`.
         statistic: `"precision"`, `"recall"` or `"f1"`. Score that `result` returns. Defaults to
             `"f1"`.
         name: str. Name of the metric. Defaults to `"span_f1"`.

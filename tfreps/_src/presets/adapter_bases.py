@@ -4,8 +4,9 @@ import os
 import pathlib
 
 from tfreps._src.files.json_files import read_json
+from tfreps._src.presets.hub_repositories import ADAPTER as CONFIG
 
-CONFIG, WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
+WEIGHTS = "adapter_model.safetensors"
 
 
 def local_base(folder: pathlib.Path) -> pathlib.Path | None:
