@@ -89,7 +89,7 @@ resume_ner
     --epochs 20 --set ema_momentum=0.99
 3 | BiLSTM+CRF, defaults | DEFAULT_NER
 3 | BiGRU+CRF, defaults | DEFAULT_NER --encoder bigru
-3 | LAC's encoder+CRF | DEFAULT_NER --init lac
+3 | LAC's encoder+CRF | DEFAULT_NER --init lac --tokens all_characters
 3 | S-LSTM | NER --encoder slstm --units 300 --no-use-crf
 3 | S-LSTM+CRF | NER --encoder slstm --units 300
 1 | BERT+CRF, from scratch | NER BERT SCRATCH
@@ -102,7 +102,7 @@ weibo
 3 | BiLSTM+CRF, without a recipe | WEIBO_NER --config none
 3 | BiLSTM+CRF, defaults | WEIBO_NER
 3 | BiGRU+CRF, defaults | WEIBO_NER --encoder bigru
-3 | LAC's encoder+CRF | WEIBO_NER --init lac
+3 | LAC's encoder+CRF | WEIBO_NER --init lac --tokens all_characters
 conll2003
 3 | BiLSTM+CRF, characters, defaults | CONLL --tokens treebank
 3 | BiLSTM+CRF, characters | CONLL --config bilstm_vectors
