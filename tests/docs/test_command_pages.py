@@ -18,7 +18,7 @@ def test_recipes_are_named():
     assert "these recipes: ``bilstm``, ``bilstm_vectors``, ``slstm_paper``" in page
     assert " Defaults to bilstm for bilstm and bigru without pre-trained vectors" in page
     assert "which sets units=300, embedding_dim=200, min_count=2" in page
-    assert "turns the recipe off" not in command_pages.page("train-classifier")
+    assert "no recipe is used" not in command_pages.page("train-classifier")
 
 
 def test_options_are_described():

@@ -28,6 +28,12 @@ def b_per(y_true, y_pred):
     return keras.ops.equal(y_true == 1, y_pred == 1)
 
 
+def history_of(model):
+    """Trains a tagger for one epoch, and returns the logged metrics."""
+    given = {"validation_data": (FEATURES, TAG_IDS), "batch_size": 4, "verbose": 0}
+    return model.fit(FEATURES, TAG_IDS, **given).history
+
+
 def test_metrics_of_the_best_tags():
     model = make(Tagger, TAGS, scheme="bio")
     model.compile(
@@ -46,9 +52,7 @@ def test_metrics_of_the_best_tags():
         "overlap": np.mean(shares),
         "b_per": np.mean((true == 1) == (found == 1)),
     }
-    history = model.fit(
-        FEATURES, TAG_IDS, validation_data=(FEATURES, TAG_IDS), batch_size=4, verbose=0
-    ).history
+    history = history_of(model)
     assert set(history) == {
         "loss",
         *expected,
@@ -72,9 +76,7 @@ def test_scores_of_spans():
     )
     expected = span_report(true, pred, "bio")["micro"]
     assert 0 < expected["precision"] != expected["recall"] > 0
-    history = model.fit(
-        FEATURES, TAG_IDS, validation_data=(FEATURES, TAG_IDS), batch_size=4, verbose=0
-    ).history
+    history = history_of(model)
     assert set(history) == {
         "loss",
         *names,

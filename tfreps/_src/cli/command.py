@@ -187,8 +187,8 @@ class Command:
         recipe = read_json(self.recipes[name])
         values = [f"{key}={json.dumps(value)}" for key, value in recipe.items()]
         return (
-            f" Defaults to {name} for {about}, which sets {listed(values)}. {NO_RECIPE} turns the "
-            "recipe off."
+            f" Defaults to {name} for {about}, which sets {listed(values)}. With {NO_RECIPE}, no "
+            "recipe is used."
         )
 
     def _parsed(self, argv, given):
