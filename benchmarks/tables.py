@@ -38,6 +38,8 @@ PARTS = {
     "CONLL": "train-tagger --train {data}/conll2003/eng.train "
     "--validation {data}/conll2003/eng.testa --scheme bioes RUN",
     "MR": "train-classifier --train {data}/mr/train.tsv --validation {data}/mr/dev.tsv RUN",
+    "CHN": "train-classifier --train {data}/chnsenticorp/train.tsv --format tsv --first-row data "
+    "--text-field 0 --label-field 1 --tokens characters RUN",
     "HOTELS": "train-classifier --train {data}/hotel_reviews/train_sentiment.txt "
     "--test {data}/hotel_reviews/test_sentiment.txt --format python RUN",
     "HOTEL": "HOTELS --tokens characters --max-length 400",
@@ -63,7 +65,7 @@ PARTS = {
     "FINE_TUNED": "--elmo {reviews}/elmo --elmo-fine-tune --epochs 5",
     "BILSTM": "--encoder bilstm --units 150",
     "SLSTM": "--encoder slstm --units 150 --set num_steps=3",
-    "CNN": "--encoder cnn",
+    "CNN": "--encoder cnn --config none",
     "PLAIN_CNN": "CNN --ngrams 0",
     "LIGHT_CNN": "PLAIN_CNN --dropout 0.2",
     "WIDE_CNN": "CNN --set widths=1,2,3,4 num_filters=150 --patience 3",
@@ -120,7 +122,8 @@ mr
 3 | TextCNN, GloVe, ELMo frozen | MR_CNN GLOVE MR_ELMO
 3 | TextCNN, GloVe, ELMo fine-tuned | MR_CNN GLOVE FINE_TUNED
 3 | TextCNN, n-grams | MR CNN
-3 | TextCNN, GloVe, n-grams | MR GLOVE CNN
+3 | TextCNN, n-grams, defaults | MR
+3 | TextCNN, GloVe, n-grams | MR GLOVE
 3 | TextCNN, GloVe, n-grams, recipe | MR --config cnn_vectors GLOVE
 3 | MiniLM | MR MINILM
 1 | MiniLM, LoRA | MR MINILM --lora-rank 8
@@ -158,6 +161,9 @@ fdu_mtl_together
     CNN LINEAR
 1 | S-LSTM, attention, GloVe, linear features | TOGETHER GLOVE SLSTM ATTENTION LINEAR
 1 | MiniLM | ALL MINILM
+chnsenticorp
+1 | TextCNN, n-grams, without a recipe | CHN --config none
+3 | TextCNN, n-grams, defaults | CHN
 hotel_reviews
 3 | TextCNN | HOTEL PLAIN_CNN
 3 | TextCNN, own vectors | HOTEL OWN WIDE_CNN --ngrams 0
@@ -215,6 +221,7 @@ COLUMNS = {
     "mr": {"accuracy": ("validation", "accuracy"), "AUC": ("validation", "auc")},
     "fdu_mtl": {"accuracy": ("test", "accuracy")},
     "fdu_mtl_together": {"accuracy": ("test", "accuracy")},
+    "chnsenticorp": {"accuracy": ("validation", "accuracy"), "AUC": ("validation", "auc")},
     "hotel_reviews": {"accuracy": ("test", "accuracy"), "AUC": ("test", "auc")},
 }
 

@@ -10,7 +10,7 @@ import pathlib
 
 from tfreps import data, tags
 from tfreps._src.cli import bilm_options
-from tfreps._src.cli.command import Command, Group
+from tfreps._src.cli.command import Command, DefaultRecipe, Group
 from tfreps._src.cli.options import Option
 from tfreps._src.text.bert.piece_tokenizer import TOO_LONG
 from tfreps._src.text.tokenizers import TOKENIZERS
@@ -82,6 +82,11 @@ HEAD = {
 }  # fmt: skip
 
 
+def takes_recipe(options):
+    """Returns True for a TextCNN that learns its word vectors from random values."""
+    return encoder_options.learns_word_vectors(options, "cnn")
+
+
 COMMAND = Command(
     "train-classifier",
     __doc__,
@@ -97,6 +102,7 @@ COMMAND = Command(
         "tfreps train-classifier --run runs/reviews --resume",
     ),
     recipes=pathlib.Path(__file__).with_name("recipes") / "train-classifier",
+    default_recipe=DefaultRecipe("cnn", takes_recipe, "cnn without pre-trained vectors"),
     flags=bilm_options.FLAGS,
 )
 

@@ -46,11 +46,9 @@ HEAD = {
 }  # fmt: skip
 
 
-def learns_word_vectors(options):
-    """Returns True for a BiLSTM or BiGRU whose only word vectors are those that it learns."""
-    others = options.vectors, options.elmo, options.elmo_weights, options.train_vectors
-    is_own = not any([*others, options.init, options.no_words])
-    return is_own and options.encoder in ("bilstm", "bigru")
+def takes_recipe(options):
+    """Returns True for a BiLSTM or BiGRU that learns its word vectors from random values."""
+    return not options.init and encoder_options.learns_word_vectors(options, "bilstm", "bigru")
 
 
 COMMAND = Command(
@@ -69,7 +67,7 @@ COMMAND = Command(
     ),
     recipes=pathlib.Path(__file__).with_name("recipes") / "train-tagger",
     default_recipe=DefaultRecipe(
-        "bilstm", learns_word_vectors, "bilstm and bigru without pre-trained vectors"
+        "bilstm", takes_recipe, "bilstm and bigru without pre-trained vectors"
     ),
     flags=bilm_options.FLAGS,
 )

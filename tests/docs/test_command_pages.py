@@ -18,7 +18,9 @@ def test_recipes_are_named():
     assert "these recipes: ``bilstm``, ``bilstm_vectors``, ``slstm_paper``" in page
     assert " Defaults to bilstm for bilstm and bigru without pre-trained vectors" in page
     assert "which sets units=300, embedding_dim=200, min_count=2" in page
-    assert "no recipe is used" not in command_pages.page("train-classifier")
+    page = command_pages.page("train-classifier")
+    assert " Defaults to cnn for cnn without pre-trained vectors, which sets ngrams=2," in page
+    assert "no recipe is used" not in command_pages.page("pretrain-bert")
 
 
 def test_options_are_described():

@@ -28,7 +28,7 @@ KEYS = (
     *("linear_learning_rate", "layer_decay", "ema_momentum"),
     *("lora_alpha", "lora_dropout", "target_modules"),
 )
-DEFAULT = "bilstm"
+DEFAULTS = {TAGGER: "bilstm", CLASSIFIER: "cnn"}
 
 
 class EncoderKind(NamedTuple):
@@ -257,14 +257,13 @@ OF_ALL = {
     ),
     "linear_features": Option(
         bool, False, "Add the scores of a linear model to the scores of the network. The linear "
-        "model reads tokens and token pairs, as --encoder linear does.",
-        excludes=("encoder=linear", "ngrams"),
+        "model reads tokens and token pairs, as --encoder linear does.", excludes="encoder=linear",
     ),
     "ngrams": Option(
         int, None, "Add the scores of a linear model to the scores of the network. The linear "
         "model reads n-grams of 1 to N tokens; N is at most 3, and 0 adds no scores. Defaults to 2 "
         "for cnn if neither --linear-features nor --no-words is given, and otherwise to 0.",
-        at_least=0, below=4, excludes="encoder=linear",
+        at_least=0, below=4, excludes=("encoder=linear", "linear_features"),
     ),
     "linear_dropout": Option(
         float, 0.0, "Dropout rate of the features that the linear model reads.", at_least=0,
@@ -342,6 +341,12 @@ def set_defaults(options, head: str) -> None:
             setattr(options, name, value)
 
 
+def learns_word_vectors(options, *encoders: str) -> bool:
+    """Returns True for one of the encoders `encoders` whose only word vectors it learns itself."""
+    others = options.vectors, options.elmo, options.elmo_weights, options.train_vectors
+    return options.encoder in encoders and not any([*others, options.no_words])
+
+
 def encoder_table(head: str) -> dict[str, Option]:
     """Returns a table of the options of all encoders that a tagger or classifier can use.
 
@@ -353,7 +358,7 @@ def encoder_table(head: str) -> dict[str, Option]:
     rows = {name: row for kind in kinds.values() for name, row in kind.options.items()}
     elsewhere = {*WORDS, *VECTORS, *OPTIMIZER}
     return {
-        "encoder": Option(str, DEFAULT, f"Encoder of the text. {about}.", list(kinds)),
+        "encoder": Option(str, DEFAULTS[head], f"Encoder of the text. {about}.", list(kinds)),
         **{name: row for name, row in rows.items() if name not in elsewhere},
         **{name: row for name, row in OF_ALL.items() if name != "ngrams" or head == CLASSIFIER},
     }

@@ -108,7 +108,7 @@ def test_poolings_are_those_of_the_classifier():
         ({"encoder": "linear", "ngrams": 2}, "--ngrams cannot be combined with --encoder linear."),
         (
             {"linear_features": True, "ngrams": 2},
-            "--linear-features cannot be combined with --ngrams.",
+            "--ngrams cannot be combined with --linear-features.",
         ),
         (
             {"linear_dropout": 0.1},
@@ -140,7 +140,7 @@ def test_poolings_are_those_of_the_classifier():
             {"train_vectors": "v", "validation": ["t"]},
             "--train-vectors requires --validation-vectors.",
         ),
-        ({"freeze_layers": 1}, "--freeze-layers has no effect with --encoder bilstm; it"),
+        ({"freeze_layers": 1}, "--freeze-layers has no effect with --encoder cnn; it"),
         (
             {"encoder": "bert", "bert": "b", "lora_rank": 8, "freeze_layers": 1},
             "--lora-rank cannot be combined with --freeze-layers.",
@@ -218,7 +218,8 @@ def test_the_cnn_has_ngrams_by_default(given, ngrams):
 @pytest.mark.parametrize(
     "head, given, expected",
     [
-        (CLASSIFIER, {}, [*LONG, "mean"]),
+        (CLASSIFIER, {}, [*LONG, "pooled_output"]),
+        (CLASSIFIER, {"encoder": "bilstm"}, [*LONG, "mean"]),
         (CLASSIFIER, {"encoder": "cnn", "pooling": "max"}, [*LONG, "max"]),
         (CLASSIFIER, {"encoder": "slstm", "epochs": 2}, [2, *LONG[1:], "pooled_output"]),
         (CLASSIFIER, {"encoder": "bert"}, [3, *SHORT, "mean"]),
