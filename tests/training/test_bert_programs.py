@@ -207,7 +207,7 @@ def test_texts_that_are_too_long(characters, tmp_path, capsys):
     "more, message",
     [
         (["--encoder", "bert"], "--bert is missing: pre-trained BERT model: a run folder"),
-        (["--bert", "x"], "--bert has no effect with --encoder bilstm; it applies to bert."),
+        (["--bert", "x"], "--bert has no effect with --encoder cnn; it applies to bert."),
         (["--set", "layer_decay=0.9"], "--set layer_decay requires --bert."),
         (["--encoder", "bert", "--bert", "nowhere"], "error: nowhere does not exist. Expected"),
         (

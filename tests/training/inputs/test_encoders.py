@@ -50,7 +50,8 @@ def test_each_encoder_has_the_width_that_was_asked_for(given, kind, width):
 
 
 def test_options_arrive():
-    encoder = make_encoder(options(num_layers=3, dropout=0.25), EncoderInputs(indexer()))
+    given = {"encoder": "bilstm", "num_layers": 3, "dropout": 0.25}
+    encoder = make_encoder(options(**given), EncoderInputs(indexer()))
     assert encoder.num_layers == 3 and encoder.dropout == encoder.embedder.dropout == 0.25
     given = {"num_steps": 4, "window": 2, "num_sentence_nodes": 3, "boundary": "zeros"}
     encoder = make_encoder(options(encoder="slstm", **given), EncoderInputs(indexer()))
