@@ -75,15 +75,12 @@ def hotel_reviews(data, together):
 
 def chnsenticorp(data, together):
     """Returns the accuracies of both baselines on the texts held out by each seed, and the mean."""
-    columns = {"first_row": "data", "text_field": "0", "label_field": "1", "empty_texts": "keep"}
-    examples = read_labeled(f"{data}/chnsenticorp/train.tsv", "tsv", **columns)
-    labels = [example.label for example in examples]
+    columns = {"first_row": "data", "text_field": "0", "label_field": "1"}
+    texts, labels = texts_and_labels(f"{data}/chnsenticorp/train.tsv", "tsv", "utf-8", **columns)
     results = {}
     for seed in range(3):
         parts = stratified_split(labels, 0.1, seed, singletons="keep")
-        train, held_out = (
-            ([examples[i].text for i in part], [labels[i] for i in part]) for part in parts
-        )
+        train, held_out = (([texts[i] for i in part], [labels[i] for i in part]) for part in parts)
         for name, model in baselines(*CHARACTERS).items():
             accuracy = measure(model.fit(*train), held_out)["accuracy"]
             results.setdefault(name, {})[f"seed {seed}"] = accuracy
@@ -102,8 +99,8 @@ def mr(data, together):
     }
 
 
-def texts_and_labels(path, form, encoding):
-    examples = read_labeled(path, form, encoding=encoding, empty_texts="keep")
+def texts_and_labels(path, form, encoding, **columns):
+    examples = read_labeled(path, form, encoding=encoding, empty_texts="keep", **columns)
     return [example.text for example in examples], [example.label for example in examples]
 
 

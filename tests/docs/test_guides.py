@@ -53,7 +53,7 @@ def test_recorded_numbers_are_those_of_the_results():
                     rows = ast.literal_eval(node)
                     assert all(f"{first:.4f}" in results for first, _ in rows.values()), name
                     checked += len(rows)
-    assert checked == 32
+    assert checked == 33
 
 
 def test_outputs_and_figures_of_a_page(tmp_path):

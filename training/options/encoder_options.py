@@ -342,7 +342,7 @@ def set_defaults(options, head: str) -> None:
 
 
 def learns_word_vectors(options, *encoders: str) -> bool:
-    """Returns True for one of the encoders `encoders` whose only word vectors it learns itself."""
+    """Returns True if the encoder is one of `encoders` and learns all its word vectors itself."""
     others = options.vectors, options.elmo, options.elmo_weights, options.train_vectors
     return options.encoder in encoders and not any([*others, options.no_words])
 
