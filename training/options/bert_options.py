@@ -136,8 +136,9 @@ MODEL = {
 TRAINING = {
     "epochs": Option(int, 40, "Maximum number of passes over the training text.", at_least=1),
     "patience": LABELING["patience"]._replace(
-        default=None, needs="validation",
-        about=f"{LABELING['patience'].about} By default, training does not stop early.",
+        needs="validation",
+        about="Stop training after this many epochs without a better metric on the validation "
+        "data. By default, training does not stop early.",
     ),
     "batch_tokens": LABELING["batch_tokens"]._replace(default=4096),
     "batch_size": Option(

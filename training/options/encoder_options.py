@@ -322,6 +322,7 @@ def set_defaults(options, head: str) -> None:
     """
     kind = ENCODERS[options.encoder]
     defaults = {"epochs": 30, "dropout": 0.5, "learning_rate": 1e-3, "schedule": "constant"}
+    defaults["patience"] = 15 if head == TAGGER and options.init else 5
     if options.encoder == "bert" and not options.bert_from_scratch:
         defaults |= {"epochs": 5 if head == TAGGER else 3, "dropout": 0.1}
         if options.learning_rate is None and not options.lora_rank:

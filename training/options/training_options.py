@@ -136,8 +136,8 @@ LABELING = {
         "pre-trained bert, to 3 in train-classifier and to 5 in train-tagger.", at_least=1,
     ),
     "patience": Option(
-        int, 5, "Stop training after this many epochs without a better metric on the validation "
-        "data.", at_least=1,
+        int, None, "Stop training after this many epochs without a better metric on the validation "
+        "data. Defaults to 5; with --init in train-tagger, to 15.", at_least=1,
     ),
     "batch_tokens": Option(
         int, 2048, "Maximum number of tokens in a batch, padding included.", at_least=1

@@ -24,7 +24,7 @@ from tfreps.training.options.encoder_options import (
 from tfreps.training.train_classifier import COMMAND, HEAD
 
 OUTPUT = Group("output", "Output layer.", {})
-NAMES = "epochs", "dropout", "learning_rate", "bert_learning_rate", "schedule"
+NAMES = "epochs", "dropout", "learning_rate", "bert_learning_rate", "schedule", "patience"
 
 
 def program(head):
@@ -193,7 +193,7 @@ def test_options_that_agree(given):
     check(**given)
 
 
-LONG, SHORT = [30, 0.5, 0.001, None, "constant"], [0.1, 0.001, 5e-5, "linear"]
+LONG, SHORT = [30, 0.5, 0.001, None, "constant", 5], [0.1, 0.001, 5e-5, "linear", 5]
 
 
 @pytest.mark.parametrize(
@@ -226,17 +226,17 @@ def test_the_cnn_has_ngrams_by_default(given, ngrams):
         (
             CLASSIFIER,
             {"encoder": "bert", "learning_rate": 2e-5},
-            [3, 0.1, 2e-5, None, "linear", "mean"],
+            [3, 0.1, 2e-5, None, "linear", 5, "mean"],
         ),
         (
             CLASSIFIER,
             {"encoder": "bert", "lora_rank": 8, "schedule": "constant"},
-            [3, 0.1, 0.001, None, "constant", "mean"],
+            [3, 0.1, 0.001, None, "constant", 5, "mean"],
         ),
         (
             CLASSIFIER,
             {"encoder": "bert", "decay": 0.9},
-            [3, 0.1, 0.001, 5e-5, "constant", "mean"],
+            [3, 0.1, 0.001, 5e-5, "constant", 5, "mean"],
         ),
         (
             CLASSIFIER,
@@ -249,6 +249,8 @@ def test_the_cnn_has_ngrams_by_default(given, ngrams):
         (TAGGER, {"elmo": "run", "characters": "bilstm"}, [*LONG, "bilstm"]),
         (TAGGER, {"encoder": "linear"}, [*LONG, None]),
         (TAGGER, {"encoder": "bert"}, [5, *SHORT, None]),
+        (TAGGER, {"init": "lac"}, [*LONG[:-1], 15, None]),
+        (TAGGER, {"init": "lac", "patience": 3}, [*LONG[:-1], 3, None]),
     ],
 )
 def test_defaults_that_depend_on_other_options(head, given, expected):
