@@ -90,7 +90,6 @@ resume_ner
 3 | BiLSTM+CRF, linear features | NER --encoder bilstm LINEAR --min-count 2 --set decay=0.93 \
     --epochs 20 --set ema_momentum=0.99
 3 | BiLSTM+CRF, defaults | DEFAULT_NER
-3 | BiGRU+CRF, defaults | DEFAULT_NER --encoder bigru
 3 | LAC's encoder+CRF | DEFAULT_NER --init lac --tokens all_characters
 3 | S-LSTM | NER --encoder slstm --units 300 --no-use-crf
 3 | S-LSTM+CRF | NER --encoder slstm --units 300
@@ -103,7 +102,7 @@ weibo
 3 | CRF on character features | WEIBO_NER --encoder linear --learning-rate 0.01
 3 | BiLSTM+CRF, without a recipe | WEIBO_NER --config none
 3 | BiLSTM+CRF, defaults | WEIBO_NER
-3 | BiGRU+CRF, defaults | WEIBO_NER --encoder bigru
+1 | BiGRU+CRF, defaults | WEIBO_NER --encoder bigru
 3 | LAC's encoder+CRF | WEIBO_NER --init lac --tokens all_characters
 conll2003
 3 | BiLSTM+CRF, characters, defaults | CONLL --tokens treebank
