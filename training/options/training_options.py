@@ -137,7 +137,7 @@ LABELING = {
     ),
     "patience": Option(
         int, None, "Stop training after this many epochs without a better metric on the validation "
-        "data. Defaults to 5; with --init in train-tagger, to 15.", at_least=1,
+        "data. Defaults to 5; with 'tfreps train-tagger --init', to 15.", at_least=1,
     ),
     "batch_tokens": Option(
         int, 2048, "Maximum number of tokens in a batch, padding included.", at_least=1
